@@ -1,0 +1,1 @@
+"""Who guesses: one file an arm or an arm family."""

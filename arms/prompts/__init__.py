@@ -1,0 +1,1 @@
+"""The published prompts, word for word."""

@@ -1,0 +1,231 @@
+"""The command ``claimflip``: reads configuration, builds what it names, hands it to the stages. The only importer of hydra."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from claimflip import __version__
+from claimflip.errors import ClaimflipError, ConfigError
+
+COMMANDS = {
+    "mine": "find changes and collect their claims",
+    "label": "run every claim at t and t+1 and say what is true",
+    "score": "ask the arms the questions of a split",
+    "report": "write tables, figures and the page",
+    "bench": "all four, one after another",
+    "arms": "list the arms that can be asked",
+    "doctor": "say what this machine has, and what each missing thing costs",
+}
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+
+
+def main() -> None:
+    """Entry point: exits with 0, or with 2 and one line on standard error where something that the user can mend is wrong."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(usage())
+        return
+    if arguments[0] in ("-V", "--version"):
+        sys.stdout.write(f"claimflip {__version__}\n")
+        return
+    command, rest = arguments[0], arguments[1:]
+    try:
+        if command not in COMMANDS:
+            raise ConfigError(f"there is no command {command!r}: choose one of {', '.join(COMMANDS)}")
+        if "-h" in rest or "--help" in rest:
+            sys.stdout.write(usage(command))
+        elif command == "arms":
+            sys.stdout.write(_list_of_arms())
+        elif command == "doctor":
+            from claimflip import doctor
+
+            sys.stdout.write(doctor.report())
+        else:
+            _configured(command, rest)
+    except ClaimflipError as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename or command}: {error.strerror or error}: make room or give rights there, then run the same command again, nothing is lost")
+    except KeyboardInterrupt:
+        sys.stderr.write("claimflip: stopped; the same command goes on from here\n")
+        sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    sys.stderr.write(f"claimflip: {' '.join(message.split())}\n")
+    sys.exit(2)
+
+
+def usage(command: str = "") -> str:
+    """The help text: commands, configuration groups with their choices, and how to override a setting. Imports nothing heavy."""
+    lines = [f"claimflip {__version__}: which stored claims about this code became false?", ""]
+    if command:
+        lines += [f"usage: claimflip {command} [SETTING=VALUE …]", f"  {COMMANDS[command]}", ""]
+    else:
+        lines += ["usage: claimflip COMMAND [SETTING=VALUE …]", "", *(f"  {name:<8}{what}" for name, what in COMMANDS.items()), ""]
+    lines += ["choices:"]
+    for group in sorted(path for path in CONFIGS.iterdir() if path.is_dir() and any(path.glob("*.yaml"))):
+        lines.append(f"  {group.name}={'|'.join(sorted(path.stem for path in group.glob('*.yaml')))}")
+    lines += [
+        "",
+        "examples:",
+        "  claimflip bench corpus=quickstart oracle.runs=3",
+        "  claimflip score corpus=quickstart arms=[a0,a4]",
+        "  claimflip bench -m split.seed=0,1,2",
+        "  claimflip bench --cfg job          shows every setting and runs nothing",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _configured(command: str, overrides: Sequence[str]) -> None:
+    """Compose the configuration with hydra and run the command once for each combination that the overrides ask for."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # have hydra raise instead of printing a traceback of its own
+    import hydra
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    sys.argv = [f"claimflip {command}", *overrides]
+    entry: Callable[[], Any] = hydra.main(version_base="1.3", config_path="pkg://configs", config_name="bench")(lambda cfg: _run(command, cfg))
+    try:
+        entry()
+    except (HydraException, OmegaConfBaseException) as error:
+        causes: list[BaseException] = [error]
+        while (cause := causes[-1].__cause__) is not None:
+            causes.append(cause)
+        for cause in causes:
+            if isinstance(cause, ClaimflipError | OSError):
+                raise cause from None
+        reason = next((str(cause) for cause in causes if str(cause)), type(error).__name__)
+        raise ConfigError(f"{reason}: see 'claimflip {command} --help' for the choices and 'claimflip {command} --cfg job' for every setting") from None
+
+
+def _run(command: str, cfg: Any) -> None:
+    from omegaconf import OmegaConf
+
+    from claimflip import pipeline
+    from claimflip.corpus import Corpus
+    from claimflip.ledger import Ledger
+
+    stages = list(COMMANDS)[:4] if command == "bench" else [command]
+    OmegaConf.resolve(cfg)
+    corpus = Corpus.create(_folder(cfg))
+    if stages[0] != "mine":
+        corpus.info()
+    split, reporter = _built(cfg.split, "split"), _built(cfg.report, "report")
+    arms = [pipeline.ArmSetting(arm=_arm(name, given), params=_plain(given)) for name, given in cfg.arms.items()]
+    sources = [_built(given, f"corpus.sources.{name}", {"repo": str(name), **_plain(cfg.corpus.get("each", {}))}) for name, given in cfg.corpus.sources.items()]
+    oracle = _built(cfg.oracle, "oracle")
+    page = None
+    with corpus.lock():
+        ledger = Ledger(corpus.ledger_path)
+        try:
+            if "mine" in stages:
+                settings = {"corpus": _recorded(cfg.corpus), "oracle": _recorded(cfg.oracle)}
+                pipeline.mine(corpus, sources, oracle, ledger, name=str(cfg.corpus.name), settings=settings, workers=cfg.workers)
+            if "label" in stages:
+                pipeline.label(corpus, sources, oracle, ledger, workers=cfg.workers + 1)
+            if "score" in stages:
+                pipeline.score(corpus, sources, split, arms, ledger, workers=cfg.workers)
+            if "report" in stages:
+                page = pipeline.report(corpus, reporter, split.name)
+        finally:
+            ledger.close()
+    if page is not None:
+        sys.stdout.write(f"{page.with_name('summary.txt').read_text(encoding='utf-8')}\nreport: {page}\n")
+
+
+def _folder(cfg: Any) -> Path:
+    """The corpus folder; each job of a multirun has its own, named after what it overrides."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    job = HydraConfig.get()
+    name = str(cfg.out)
+    if job.mode == RunMode.MULTIRUN and job.job.override_dirname:
+        name += "," + job.job.override_dirname.replace("/", "_")
+    return Path(name)
+
+
+def _plain(given: Any) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+
+    found = OmegaConf.to_container(given, resolve=True) if OmegaConf.is_config(given) else given
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _recorded(given: Any) -> dict[str, Any]:
+    """Settings as they go into corpus.json: without folders of this machine and without what moves no result."""
+    hidden = {"cache", "workers"}
+    return {key: (_recorded(value) if isinstance(value, dict) else value) for key, value in _plain(given).items() if key not in hidden}
+
+
+def _arm(name: str, given: Any) -> Any:
+    from claimflip.protocols import Arm
+
+    arm = _built(given, f"arms.{name}")
+    if not isinstance(arm, Arm):
+        raise ConfigError(f"arm {name!r} ({given['_target_']}) has no 'name' or no method 'predict(given)': see docs/add-an-arm.md")
+    return arm
+
+
+def _built(given: Any, where: str, more: Mapping[str, Any] | None = None) -> Any:
+    """Build what ``_target_`` names from the settings beside it, ``more`` being defaults for them; wrong names and types are told by setting."""
+    from hydra.utils import get_class, instantiate
+
+    settings = {**(more or {}), **_plain(given)}
+    if "_target_" not in settings:
+        raise ConfigError(f"{where} has no _target_: choose a configuration that exists, or name a class with +{where}._target_=package.module.Class")
+    try:
+        target = get_class(str(settings["_target_"]))
+    except (ImportError, ValueError, AttributeError, TypeError) as error:
+        raise ConfigError(f"{where}._target_={settings['_target_']} cannot be loaded: {error}") from None
+    except Exception as error:  # noqa: BLE001 - hydra raises its own kinds, and a stranger's module any kind at import
+        raise ConfigError(f"{where}._target_={settings['_target_']} cannot be loaded: {str(error).splitlines()[0]}") from None
+    _check(target, settings, where)
+    return instantiate(settings, _convert_="all")
+
+
+def _check(target: Any, settings: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError for a setting that the class does not have, lacks, or has with another plain type."""
+    import inspect
+    import typing
+
+    parameters = inspect.signature(target).parameters
+    hints = typing.get_type_hints(target.__init__)
+    free = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    for name, value in settings.items():
+        if name.startswith("_"):
+            continue
+        if name not in parameters:
+            if free:
+                continue
+            raise ConfigError(f"{where} has no setting {name!r}: it takes {', '.join(parameters)}")
+        wanted = hints.get(name)
+        kinds = tuple(kind for kind in (wanted, *typing.get_args(wanted)) if kind in (int, float, str, bool))
+        if kinds and not isinstance(value, dict | list | type(None)) and wanted in (*kinds, *[kind | None for kind in kinds]):
+            accepted = (*kinds, int) if float in kinds else kinds
+            if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in kinds):
+                raise ConfigError(f"{where}.{name}={value!r} is no {' or '.join(kind.__name__ for kind in kinds)}")
+    needed = {name for name, one in parameters.items() if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)}
+    missing = sorted(needed - settings.keys())
+    if missing:
+        raise ConfigError(f"{where} lacks {', '.join(missing)}: set it with {where}.{missing[0]}=…")
+
+
+def _list_of_arms() -> str:
+    """Every arm that has a configuration, with its class and the first sentence about it."""
+    from importlib import import_module
+
+    from omegaconf import OmegaConf
+
+    lines = []
+    for path in sorted((CONFIGS / "arms").glob("*.yaml")):
+        name = str(OmegaConf.load(path)["_target_"])  # type: ignore[index]
+        module, _, cls = name.rpartition(".")
+        about = (getattr(import_module(module), cls).__doc__ or "").strip().splitlines()[0]
+        lines.append(f"{path.stem:<6} {name:<42} {about}")
+    return "\n".join(lines) + "\n"

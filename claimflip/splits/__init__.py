@@ -1,0 +1,1 @@
+"""Selecting the questions that arms are asked. Nothing here runs anything."""

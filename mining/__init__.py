@@ -1,0 +1,1 @@
+"""Where changes and claims come from."""

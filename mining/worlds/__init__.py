@@ -1,0 +1,1 @@
+"""Generated repositories whose truth is known."""

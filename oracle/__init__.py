@@ -1,0 +1,1 @@
+"""What is true: environments, runs and verdicts."""

@@ -1,0 +1,174 @@
+"""A tree, an environment and the probe: where the tests of one side are collected and run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+from claimflip.protocols import CollectedTest
+from claimflip.records import Side
+from oracle import pytest_config, sandbox
+from oracle.environment import Environment, source_roots, write_metadata
+from oracle.verdict import CaseOutcome, CollectionFailure, SideRuns, collection_failure
+
+PROBE = Path(__file__).with_name("probe.py")
+USAGE_ERROR = 4  # pytest's exit code for options or a conftest that it cannot take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds: for importing one change's test modules, for one test without a sign of life, and for one probe altogether."""
+
+    collect: float
+    test: float
+    probe: float
+
+
+class TreeWorkspace:
+    """One side's tree, ready to run: a scratch folder beside it, the environment, pytest's configuration as the parent has it.
+
+    ``slots`` bounds how many probes run at once over all workspaces.
+    """
+
+    def __init__(
+        self, tree: Path, scratch: Path, environment: Environment, *, side: Side, config: tuple[str, str], limits: Limits, slots: BoundedSemaphore
+    ) -> None:
+        self.tree = tree
+        self.scratch = scratch
+        self.environment = environment
+        self.side = side
+        self.limits = limits
+        self.slots = slots
+        self._metadata = scratch / "metadata"
+        write_metadata(tree, self._metadata)
+        name, text = config
+        (tree / name).write_text(text, encoding="utf-8")
+        self._addopts = pytest_config.addopts(*config)
+        self._arguments = ["-c", name, f"--rootdir={tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=short", "-q"]
+
+    def collect(self, test_modules: Sequence[str]) -> tuple[list[CollectedTest], dict[str, str]]:
+        """Collect the modules in a fresh process; returns the items and, by module, the reason why one could not be collected."""
+        reports, failures = self._reports(test_modules, {"functions": None, "runs": [], "modules": []}, hash_seed=0)
+        items = [
+            CollectedTest(
+                nodeid=item["function"] + item["case"],
+                case=item["case"],
+                file=item["file"],
+                line=item["line"],
+                qualname=item["qualname"],
+                fixtures=tuple((name, file) for name, file in item["fixtures"]),
+            )
+            for report in reports
+            for item in report["items"]
+        ]
+        return items, {module: f"{failure.kind}: {failure.detail}" for module, failure in failures.items()}
+
+    def run(self, test_modules: Sequence[str], functions: Sequence[str], runs: Sequence[int], *, modules: Sequence[str], hash_seed: int) -> SideRuns:
+        """Run the functions once for each number in ``runs``, all from one fresh process; ``modules`` are those whose origin is wanted."""
+        job = {"functions": list(functions), "runs": list(runs), "modules": list(modules)}
+        reports, failures = self._reports(test_modules, job, hash_seed=hash_seed)
+        side = SideRuns(failures=failures)
+        for report in reports:
+            items = [(item["function"], item["case"]) for item in report["items"]]
+            side.imported.update(report["modules"])
+            for run, outcomes in report["runs"].items():
+                found = {items[index]: CaseOutcome(state=state, phase=phase, reason=reason, origin=origin) for index, state, phase, reason, origin in outcomes}
+                side.outcomes.setdefault(run, {}).update(found)
+            for function, run, reason in report["excluded"]:
+                lost = CaseOutcome(state="none", phase="call", reason=reason)
+                for later in (one for one in runs if one >= run):
+                    side.outcomes.setdefault(later, {}).update({key: lost for key in items if key[0] == function})
+        return side
+
+    def _reports(self, test_modules: Sequence[str], job: Mapping[str, Any], *, hash_seed: int) -> tuple[list[dict[str, Any]], dict[str, CollectionFailure]]:
+        """Probe the modules together; where the process dies, leave the culprit out, or take each alone where nothing names one.
+
+        Returns one report a process that came to its end, and the modules that have none.
+        """
+        present = [module for module in test_modules if (self.tree / module).is_file()]
+        failures = {module: CollectionFailure(kind="not collected", detail="no such file") for module in test_modules if module not in present}
+        reports: list[dict[str, Any]] = []
+        batches = [present] if present else []
+        while batches:
+            files = batches.pop(0)
+            report = self._probe(files, job, hash_seed)
+            if report["refused"] and self._addopts:
+                self._addopts = []  # an option of a plugin that is not there: do without all of them
+                batches.insert(0, files)
+                continue
+            failures.update(report["failures"])
+            if report["ended"] or report["items"]:
+                reports.append(report)
+            elif len(files) == 1:
+                failures[files[0]] = CollectionFailure(kind="collection error", detail=report["died"])
+            elif report["collecting"] in files:
+                failures[report["collecting"]] = CollectionFailure(kind="collection error", detail=report["died"])
+                batches.insert(0, [file for file in files if file != report["collecting"]])
+            else:
+                batches[:0] = [[file] for file in files]
+        return reports, failures
+
+    def _probe(self, files: Sequence[str], job: Mapping[str, Any], hash_seed: int) -> dict[str, Any]:
+        """One process: write the job, run the probe, read its report."""
+        folder = Path(tempfile.mkdtemp(dir=self.scratch, prefix="probe-"))
+        report, log = folder / "report.jsonl", folder / "log.txt"
+        arguments = [*self._arguments, "-o", f"addopts={shlex.join(self._addopts)}"]
+        whole = {
+            **job,
+            "root": str(self.tree),
+            "files": list(files),
+            "args": arguments,
+            "report": str(report),
+            "collect_seconds": self.limits.collect,
+            "test_seconds": self.limits.test,
+        }
+        (folder / "job.json").write_text(json.dumps(whole), encoding="utf-8")
+        python_path = [*source_roots(self.tree), self._metadata]
+        env = sandbox.clean_environment(folder, path=self.environment.python.parent, hash_seed=hash_seed, python_path=python_path)
+        with self.slots:
+            finished = sandbox.run(
+                [str(self.environment.python), str(PROBE), str(folder / "job.json")], cwd=self.tree, env=env, seconds=self.limits.probe, log=log
+            )
+        found = _read(report, self.side)
+        found["died"] = "timeout" if finished.timed_out or finished.returncode == -signal.SIGALRM else _last_line(log) or f"exit {finished.returncode}"
+        found["refused"] = finished.returncode == USAGE_ERROR and not found["collecting"]
+        shutil.rmtree(folder, ignore_errors=True)
+        return found
+
+
+def _read(path: Path, side: Side) -> dict[str, Any]:
+    """The probe's report, put together; a last line cut off by a kill is left out."""
+    found: dict[str, Any] = {"items": [], "runs": {}, "excluded": [], "failures": {}, "modules": {}, "collecting": "", "ended": False}
+    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
+        if not line.endswith(b"\n"):
+            break
+        event = json.loads(line)
+        kind = event["e"]
+        if kind == "items":
+            found["items"] = event["items"]
+        elif kind == "run":
+            found["runs"][event["run"]] = event["outcomes"]
+        elif kind == "excluded":
+            found["excluded"].append((event["function"], event["run"], event["reason"]))
+        elif kind == "collecting":
+            found["collecting"] = event["file"]
+        elif kind == "collect_error":
+            found["failures"][event["file"]] = collection_failure(side, event["type"], event["message"], skipped=event["skipped"])
+        elif kind == "modules":
+            found["modules"].update(event["modules"])
+        elif kind == "end":
+            found["ended"] = True
+    return found
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_bytes()[-2000:].decode("utf-8", "replace").splitlines()
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")

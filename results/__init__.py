@@ -1,0 +1,1 @@
+"""Released facts: the published figures are package data."""

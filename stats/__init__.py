@@ -1,0 +1,1 @@
+"""What the predictions mean: metrics, intervals, paired tests, tables, figures."""
