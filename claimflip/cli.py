@@ -52,7 +52,8 @@ def main() -> None:
         _fail(f"{error.filename or command}: {error.strerror or error}: make room or give rights there, then run the same command again, nothing is lost")
     except KeyboardInterrupt:
         sys.stderr.write("claimflip: stopped; the same command goes on from here\n")
-        sys.exit(130)
+        sys.stderr.flush()
+        os._exit(130)  # without waiting for runs under way: the kernel ends them with us
 
 
 def _fail(message: str) -> None:
@@ -85,22 +86,52 @@ def _configured(command: str, overrides: Sequence[str]) -> None:
     """Compose the configuration with hydra and run the command once for each combination that the overrides ask for."""
     os.environ["HYDRA_FULL_ERROR"] = "1"  # have hydra raise instead of printing a traceback of its own
     import hydra
-    from hydra.errors import HydraException
+    from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
 
     sys.argv = [f"claimflip {command}", *overrides]
-    entry: Callable[[], Any] = hydra.main(version_base="1.3", config_path="pkg://configs", config_name="bench")(lambda cfg: _run(command, cfg))
+    sys.meta_path.append(_CurrentFolder())
+    failed: list[Exception] = []
+
+    def job(cfg: Any) -> None:
+        try:
+            _run(command, cfg)
+        except (ClaimflipError, OSError, HydraException, OmegaConfBaseException) as error:
+            failed.append(error)  # raised below: hydra would put a line of its own before ours
+
+    entry: Callable[[], Any] = hydra.main(version_base="1.3", config_path="pkg://configs", config_name="bench")(job)
     try:
         entry()
+        if failed:
+            raise failed[0]
     except (HydraException, OmegaConfBaseException) as error:
         causes: list[BaseException] = [error]
         while (cause := causes[-1].__cause__) is not None:
             causes.append(cause)
         for cause in causes:
+            if isinstance(cause, MissingConfigException):  # an OSError too
+                raise ConfigError(_no_such_choice(str(cause.missing_cfg_file), cause.options)) from None
             if isinstance(cause, ClaimflipError | OSError):
                 raise cause from None
         reason = next((str(cause) for cause in causes if str(cause)), type(error).__name__)
         raise ConfigError(f"{reason}: see 'claimflip {command} --help' for the choices and 'claimflip {command} --cfg job' for every setting") from None
+
+
+def _no_such_choice(missing: str, options: Sequence[str] | None) -> str:
+    group, _, name = missing.rpartition("/")
+    known = sorted(options or (path.stem for path in (CONFIGS / group).glob("*.yaml")))
+    return f"there is no {group}={name}: choose among {', '.join(known)}, or give the folder of your own configurations with --config-dir FOLDER"
+
+
+class _CurrentFolder:
+    """Finds modules in the current folder, for an arm of one's own; asked last, so that nothing there can stand before a module of ours."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, _target: Any = None) -> Any:
+        """The spec of a top-level module there, or ``None``."""
+        from importlib.machinery import PathFinder
+
+        return PathFinder.find_spec(name, [str(Path.cwd())]) if path is None else None
 
 
 def _run(command: str, cfg: Any) -> None:
@@ -112,12 +143,16 @@ def _run(command: str, cfg: Any) -> None:
 
     stages = list(COMMANDS)[:4] if command == "bench" else [command]
     OmegaConf.resolve(cfg)
-    corpus = Corpus.create(_folder(cfg))
+    folder = _folder(cfg)
     if stages[0] != "mine":
-        corpus.info()
+        Corpus(folder).info()  # before anything is made there: a mistyped folder must not come into being
+    corpus = Corpus.create(folder)
     split, reporter = _built(cfg.split, "split"), _built(cfg.report, "report")
     arms = [pipeline.ArmSetting(arm=_arm(name, given), params=_plain(given)) for name, given in cfg.arms.items()]
-    sources = [_built(given, f"corpus.sources.{name}", {"repo": str(name), **_plain(cfg.corpus.get("each", {}))}) for name, given in cfg.corpus.sources.items()]
+    for name, one in zip(cfg.arms, arms, strict=True):
+        if sum(other.arm.name == one.arm.name for other in arms) > 1:
+            raise ConfigError(f"arms.{name} and another arm are both called {one.arm.name!r}: give each its own name with arms.{name}.name=…")
+    sources = _sources(cfg.corpus)
     oracle = _built(cfg.oracle, "oracle")
     page = None
     with corpus.lock():
@@ -135,18 +170,30 @@ def _run(command: str, cfg: Any) -> None:
         finally:
             ledger.close()
     if page is not None:
-        sys.stdout.write(f"{page.with_name('summary.txt').read_text(encoding='utf-8')}\nreport: {page}\n")
+        sys.stdout.write(f"{reporter.summary(corpus, split.name)}\nreport: {page}\n")
+
+
+def _sources(corpus: Any) -> list[Any]:
+    """The corpus's sources, by name; ``only`` picks some of them, ``each`` holds settings that they share."""
+    settings = _plain(corpus)
+    named, only, shared = settings["sources"], settings.get("only"), settings.get("each", {})
+    strange = set(only or ()) - named.keys()
+    if strange:
+        raise ConfigError(f"corpus.only names {min(strange)!r}, which is no source of this corpus: choose among {', '.join(named)}")
+    chosen = {name: given for name, given in named.items() if not only or name in only}
+    return [_built(given or {}, f"corpus.sources.{name}", {"repo": str(name), **shared}) for name, given in chosen.items()]
 
 
 def _folder(cfg: Any) -> Path:
-    """The corpus folder; each job of a multirun has its own, named after what it overrides."""
+    """The corpus folder; each job of a multirun has its own, named after what differs between the jobs."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
     job = HydraConfig.get()
     name = str(cfg.out)
-    if job.mode == RunMode.MULTIRUN and job.job.override_dirname:
-        name += "," + job.job.override_dirname.replace("/", "_")
+    if job.mode == RunMode.MULTIRUN:
+        own = [override for override in job.overrides.task if override not in sys.argv]  # what was not given as it stands was one choice of several
+        name = ",".join([name, *(override.replace("/", "_") for override in sorted(own))])
     return Path(name)
 
 
@@ -154,7 +201,7 @@ def _plain(given: Any) -> dict[str, Any]:
     from omegaconf import OmegaConf
 
     found = OmegaConf.to_container(given, resolve=True) if OmegaConf.is_config(given) else given
-    return dict(found) if isinstance(found, dict) else {}
+    return {str(key): value for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def _recorded(given: Any) -> dict[str, Any]:

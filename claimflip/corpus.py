@@ -23,9 +23,10 @@ from filelock import FileLock, Timeout
 
 from claimflip import __version__
 from claimflip.errors import CorpusError
-from claimflip.records import Change, Claim, Label, Prediction, Question
+from claimflip.records import Change, Claim, Label, Prediction, Question, content_id
 
 FORMAT = 1
+_PARTIAL = ".partial"
 Record = TypeVar("Record", Change, Claim, Label, Question, Prediction)
 _SCALARS = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(), datetime: pa.timestamp("us", tz="UTC")}
 
@@ -83,7 +84,7 @@ def digest(rows: pa.Table) -> str:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write to a temporary name beside ``path``, flush to disk, then rename over it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
@@ -257,10 +258,24 @@ class Corpus:
             lock.acquire(timeout=0)
         except Timeout:
             raise CorpusError(f"another claimflip process is writing to {self.path}: wait for it, or choose another folder with out=FOLDER") from None
+        for left in Path(tempfile.gettempdir()).glob(f"{self._scratch_prefix}*"):
+            shutil.rmtree(left, ignore_errors=True)  # a killed run's
+        for half in self.path.rglob(f".*{_PARTIAL}"):
+            half.unlink(missing_ok=True)
         try:
             yield
         finally:
             lock.release()
+
+    @property
+    def _scratch_prefix(self) -> str:
+        return f"claimflip-{content_id(str(self.path.resolve()))}-"
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A temporary folder, gone afterwards; what a kill leaves behind goes when the corpus is locked next."""
+        with tempfile.TemporaryDirectory(prefix=self._scratch_prefix, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
 
 
 def records_of(record: type[Record], rows: Iterable[Mapping[str, Any]]) -> list[Record]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -39,10 +38,10 @@ class ArmSetting:
 
 
 @contextmanager
-def _trees(source: Source, change: Change, *, with_child: bool = True) -> Iterator[tuple[Path, Path]]:
+def _trees(corpus: Corpus, source: Source, change: Change, *, with_child: bool = True) -> Iterator[tuple[Path, Path]]:
     """Both trees of a change in a scratch folder that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="claimflip-", ignore_cleanup_errors=True) as scratch:
-        parent, child = Path(scratch, "parent"), Path(scratch, "child")
+    with corpus.scratch() as scratch:
+        parent, child = scratch / "parent", scratch / "child"
         parent.mkdir()
         child.mkdir()
         source.export(change, "parent", parent)
@@ -53,7 +52,8 @@ def _trees(source: Source, change: Change, *, with_child: bool = True) -> Iterat
 
 def _over_changes(stage: str, changes: Sequence[Change], work: Callable[[Change], Result], workers: int) -> list[Result]:
     """Do one piece of work a change, several at once, results in the changes' order; the first error stops the stage."""
-    with progress(stage, len(changes)) as shown, ThreadPoolExecutor(max(1, workers)) as pool:
+    pool = ThreadPoolExecutor(max(1, workers))
+    with progress(stage, len(changes)) as shown:
 
         def one(change: Change) -> Result:
             result = work(change)
@@ -63,8 +63,9 @@ def _over_changes(stage: str, changes: Sequence[Change], work: Callable[[Change]
         futures = [pool.submit(one, change) for change in changes]
         try:
             return [future.result() for future in futures]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException as error:
+            # an interrupt does not wait for a test that may run for minutes: the command line ends the process, and its runs with it
+            pool.shutdown(wait=not isinstance(error, KeyboardInterrupt), cancel_futures=True)
             raise
 
 
@@ -89,7 +90,7 @@ def mine(corpus: Corpus, sources: Sequence[Source], oracle: Oracle, ledger: Ledg
         if known is None:
             began = time.monotonic()
             try:
-                with _trees(by_repo[change.repo], change, with_child=False) as (parent, _):
+                with _trees(corpus, by_repo[change.repo], change, with_child=False) as (parent, _):
                     claims, reasons = by_repo[change.repo].claims(change, oracle.workspace(change, parent))
             except BuildError as error:
                 claims, reasons = [], {"": str(error)}
@@ -136,7 +137,7 @@ def label(corpus: Corpus, sources: Sequence[Source], oracle: Oracle, ledger: Led
         known = ledger.get("labels", key)
         if known is None:
             began = time.monotonic()
-            with _trees(by_repo[change.repo], change) as (parent, child):
+            with _trees(corpus, by_repo[change.repo], change) as (parent, child):
                 known = json.dumps([asdict(one) for one in oracle.label(change, asked, parent, child)])
             ledger.put("labels", key, known, time.monotonic() - began)
         return records_of(Label, json.loads(known))
@@ -171,7 +172,7 @@ def score(corpus: Corpus, sources: Sequence[Source], split: Split, arms: Sequenc
         known = {name: found for name, key in keys.items() if (found := ledger.get(f"score {name}", key)) is not None}
         todo = [one for one in arms if one.arm.name not in known]
         if todo:
-            with _trees(by_repo[change.repo], change) as (parent, child):
+            with _trees(corpus, by_repo[change.repo], change) as (parent, child):
                 about = {question.claim_id: claims_by_id[question.claim_id] for question in mine}
                 _leak_check(parent, child, mine, {claim.path for claim in about.values()})
                 restore_tests(change, parent, child)
@@ -238,7 +239,8 @@ def _answers(one: ArmSetting, given: ArmInput) -> list[Prediction]:
 
 def _leak_check(parent: Path, child: Path, questions: Sequence[Question], test_modules: Set[str]) -> None:
     """Raise LeakError if a line of either side's tests, ``test_modules`` by whatever name included, stands in a diff that is about to be shown."""
-    tests, sources = [], []
+    tests: list[str] = []
+    sources: list[str] = []
     for tree in (parent, child):
         for path in sorted(tree.rglob("*.py")):
             name = path.relative_to(tree).as_posix()

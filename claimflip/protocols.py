@@ -124,3 +124,6 @@ class Reporter(Protocol):
 
     def write(self, corpus: Corpus, split: str) -> Path:
         """Write everything below the corpus's report folder and return the page's path."""
+
+    def summary(self, corpus: Corpus, split: str) -> str:
+        """The arms' figures as plain text, for the end of a command."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import configparser
 import tokenize
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from claimflip.protocols import CollectedTest, Workspace
 from claimflip.records import Change, Claim, claim_id
+from claimflip.source import pytest_config
 from claimflip.source.paths import PYTHON_FILES, is_test_module
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -150,30 +148,5 @@ def _portable(file: str, root: Path) -> str:
 
 def touched_test_modules(change: Change, parent: Path) -> list[str]:
     """The test modules among the change's test files that the parent's tree has, sorted, by the project's own ``python_files`` where it sets them."""
-    patterns = _python_files(parent) or PYTHON_FILES
+    patterns = pytest_config.python_files(parent) or PYTHON_FILES
     return sorted(path for path in change.test_files if is_test_module(path, patterns) and (parent / path).is_file())
-
-
-def _python_files(root: Path) -> tuple[str, ...] | None:
-    """The project's ``python_files``, from the first file that configures pytest (pytest's own order); a file that cannot be read is passed over."""
-    for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("pyproject.toml", ""), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
-        try:
-            text = (root / name).read_text(encoding="utf-8")
-            settings = _toml_settings(text) if name == "pyproject.toml" else _ini_settings(text, section)
-        except (OSError, ValueError, configparser.Error):
-            continue
-        if settings is not None:
-            found = settings.get("python_files")
-            return tuple(found.split()) if isinstance(found, str) else tuple(map(str, found)) if isinstance(found, list) else None
-    return None
-
-
-def _toml_settings(text: str) -> Mapping[str, Any] | None:
-    section = tomllib.loads(text).get("tool", {}).get("pytest")
-    return section.get("ini_options", section) if isinstance(section, dict) else None
-
-
-def _ini_settings(text: str, section: str) -> Mapping[str, Any] | None:
-    parser = configparser.RawConfigParser()
-    parser.read_string(text)
-    return dict(parser[section]) if parser.has_section(section) else None

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from filelock import FileLock
@@ -44,9 +45,12 @@ class Environments:
     """
 
     def __init__(self, cache: str | Path, *, python: str | None = None, as_of: str | None = None, wheels_only: bool = True) -> None:
-        self.cache = Path(cache).expanduser() / "environments"
+        self.cache = Path(cache).expanduser().absolute() / "environments"  # runs have a working folder of their own
         self.python = python or sys.executable
-        self.as_of = as_of
+        try:
+            self.as_of = as_of and str(date.fromisoformat(str(as_of)))
+        except ValueError:
+            raise ConfigError(f"oracle.environments.as_of={as_of}: it must be a date such as 2024-01-31, or null") from None
         self.wheels_only = wheels_only
 
     def lock(self, trees: Sequence[Path], *, extra: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
@@ -95,14 +99,16 @@ class Environments:
         try:
             found = self._uv(["python", "find", self.python])
         except BuildError:
-            raise ConfigError(f"no interpreter {self.python!r} on this machine: install it, or set oracle.python to one that 'uv python list' shows") from None
+            raise ConfigError(
+                f"no interpreter {self.python!r} on this machine: install it, or set oracle.environments.python to one that 'uv python list' shows"
+            ) from None
         asked = subprocess.run([found.strip(), "-c", "import sys; print(sys.version.split()[0])"], capture_output=True, text=True, check=True)
         return asked.stdout.strip()
 
     def _compile(self, lines: Iterable[str]) -> str:
-        date = ["--exclude-newer", self.as_of] if self.as_of else []
+        bound = ["--exclude-newer", self.as_of] if self.as_of else []
         wheels = ["--only-binary", ":all:"] if self.wheels_only else []
-        command = ["pip", "compile", "-", "--python", self.python, "--no-header", "--no-annotate", "--no-emit-index-url", "--generate-hashes", *date, *wheels]
+        command = ["pip", "compile", "-", "--python", self.python, "--no-header", "--no-annotate", "--no-emit-index-url", "--generate-hashes", *bound, *wheels]
         return self._uv(command, "\n".join(lines) + "\n")
 
     def _uv(self, arguments: Sequence[str], stdin: str = "") -> str:

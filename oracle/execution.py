@@ -6,30 +6,31 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import BoundedSemaphore
 
-from claimflip.errors import BuildError
+from claimflip.errors import BuildError, ConfigError
 from claimflip.ledger import Ledger
 from claimflip.protocols import Source
 from claimflip.records import Change, Claim, Label, Side, content_id
+from claimflip.source import pytest_config
 from claimflip.source.modules import SourceTree
 from claimflip.source.trees import restore_tests
-from oracle import pytest_config
 from oracle.environment import Environment, Environments
-from oracle.verdict import SideRuns, broken, label, shadowed
+from oracle.verdict import SideRuns, broken, confirmed, label, shadowed
 from oracle.workspace import Limits, TreeWorkspace
 
-_ROOM = Path(__file__).parent
+_CODE = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 
 
 class ExecutionOracle:
     """Labels claims by running them: ``runs`` times at *t* and at *t+1*, spread over ``processes`` fresh processes a side, each with its own hash seed.
 
     One environment a repository (the paper's rule), from what its newest and its oldest tree declare. ``workers`` probes run at once. Limits are in seconds:
-    for importing a change's test modules, for one test without a sign of life, for one probe. ``requirements`` adds test requirements by repository.
+    for importing one test module, for one test without a sign of life, for one probe. ``requirements`` adds test requirements by repository.
     """
 
     def __init__(
@@ -44,9 +45,14 @@ class ExecutionOracle:
         probe_seconds: float = 1800,
         requirements: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        counts = {"runs": runs, "processes": processes, "workers": workers}
+        seconds = {"collect_seconds": collect_seconds, "test_seconds": test_seconds, "probe_seconds": probe_seconds}
+        for name, value in {**counts, **seconds}.items():
+            if not (value >= 1 if name in counts else value > 0):
+                raise ConfigError(f"oracle.{name}={value}: it must be {'1 or more' if name in counts else 'above 0'}")
         self.environments = environments
         self.runs = runs
-        self.processes = max(1, min(processes, runs))
+        self.processes = min(processes, runs)
         self.limits = Limits(collect=collect_seconds, test=test_seconds, probe=probe_seconds)
         self.requirements = requirements or {}
         self._slots = BoundedSemaphore(workers)
@@ -94,9 +100,8 @@ class ExecutionOracle:
         return content_id(self._settings(change.repo), built.lock_id if isinstance(built, Environment) else str(built))
 
     def _settings(self, repo: str) -> str:
-        code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_ROOM.glob("*.py")))).hexdigest()
         made_with = [self.environments.python_version(), self.environments.as_of, self.environments.wheels_only, list(self.requirements.get(repo, ()))]
-        return json.dumps([code, self.runs, self.processes, self.limits.collect, self.limits.test, self.limits.probe, *made_with])
+        return json.dumps([_CODE, self.runs, self.processes, self.limits.collect, self.limits.test, self.limits.probe, *made_with])
 
     def workspace(self, change: Change, parent: Path) -> TreeWorkspace:
         """A workspace over the parent's tree."""
@@ -104,10 +109,18 @@ class ExecutionOracle:
 
     def label(self, change: Change, claims: Sequence[Claim], parent: Path, child: Path) -> list[Label]:
         """One label a claim, in the claims' order; restores the parent's tests in ``child``."""
-        environment = self.environment(change)
+        try:
+            environment = self.environment(change)
+        except BuildError as error:
+            return broken(claims, f"no environment: {error}", "")
         config = pytest_config.of_parent(parent, change.test_files)
         restore_tests(change, parent, child)
-        modules = {name: path for path in change.source_files if path.endswith(".py") and (name := SourceTree(child).module_name(path))}
+        modules: dict[str, set[str]] = defaultdict(set)  # a module that moved within the tree has two files
+        before, after = SourceTree(parent), SourceTree(child)
+        for tree in (before, after):
+            for path in change.source_files:
+                if path.endswith(".py") and (name := tree.module_name(path)):
+                    modules[name].add(path)
         sides: dict[Side, SideRuns] = {"parent": SideRuns(), "child": SideRuns()}
         trees: dict[Side, Path] = {"parent": parent, "child": child}
         with ThreadPoolExecutor(2 * self.processes) as pool:
@@ -115,6 +128,8 @@ class ExecutionOracle:
             running = [pool.submit(self._share, change, trees[side], side, config, claims, number, sorted(modules)) for side, number in shares]
             for (side, _), future in zip(shares, running, strict=True):
                 sides[side].add(future.result())
+        failures = sides["child"].failures
+        failures.update({module: confirmed(failure, lambda name: before.locate(name) is not None) for module, failure in failures.items()})
         for runs in sides.values():
             elsewhere = shadowed(modules, runs)
             if elsewhere:

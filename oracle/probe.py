@@ -38,6 +38,12 @@ def die_with_parent() -> None:
         pass
 
 
+def start_clock(seconds: float) -> None:
+    """Have the kernel end this process after so many seconds: nobody else could stop an import that hangs. 0 stops the clock."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def unwrapped(function: Any) -> Any:
     """The function that was written down, below decorators that keep a link to it."""
     for _ in range(50):
@@ -100,15 +106,14 @@ class Probe:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
-        """Start the clock for collection; settle hypothesis before any test module is imported."""
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(int(self.job["collect_seconds"]))  # nobody else could stop an import that hangs
+        """Settle hypothesis before any test module is imported."""
         settle_hypothesis()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Any:
         """Name what is being collected, so that a process that dies here leaves its culprit; keep the error's type and text."""
         if isinstance(collector, pytest.Module):
+            start_clock(self.job["collect_seconds"])  # for each module anew: how many a change touches must not cost one its verdict
             self.say("collecting", file=self.below_root(str(getattr(collector, "path", None) or collector.fspath)))
         outcome = yield
         report = outcome.get_result()
@@ -118,19 +123,14 @@ class Probe:
         error = excinfo.value if excinfo is not None else None
         while error is not None and error.__cause__ is not None:
             error = error.__cause__
-        nodeid = collector.nodeid or ""
-        self.say(
-            "collect_error",
-            file=nodeid.split("::")[0],
-            skipped=report.outcome == "skipped",
-            type=type(error).__name__,
-            message=(str(error).strip().splitlines() or [""])[0][:500],
-        )
+        message = (str(error).replace(self.root + os.sep, "").strip().splitlines() or [""])[0][:500]
+        file = (collector.nodeid or "").split("::")[0]
+        self.say("collect_error", file=file, skipped=report.outcome == "skipped", type=type(error).__name__, message=message)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
         """Instead of running: tell what was collected, then fork a child for each run."""
-        signal.alarm(0)
+        start_clock(0)
         wanted = self.job["functions"]
         items = [item for item in session.items if isinstance(item, pytest.Function)]
         if wanted is not None:
@@ -155,8 +155,8 @@ class Probe:
         for name, definitions in sorted(item._fixtureinfo.name2fixturedefs.items()):
             where = getattr(unwrapped(definitions[-1].func), "__code__", None)
             path = self.below_root(where.co_filename) if where is not None else ""
-            if not (os.path.isabs(path) and name.startswith("_")):  # pytest's own wrapping of setup_class and the like
-                fixtures.append([name, path.split("/site-packages/")[-1]])
+            if not path.endswith(("/_pytest/python.py", "/_pytest/unittest.py")):  # parameters, setup_class and the like
+                fixtures.append([name, path])
         return dict(
             short,
             file=self.below_root(code.co_filename) if code is not None else "",
@@ -265,7 +265,7 @@ class Probe:
         """State, phase, reason and (for an error in setup) the file of the fixture that raised, from the phases' reports."""
         for report, error in self.reports:
             if report.failed:
-                if "XPASS(strict)" in str(report.longrepr):
+                if isinstance(report.longrepr, str) and report.longrepr.startswith("[XPASS(strict)]"):
                     return ["none", report.when, "xpassed", ""]
                 return ["failed", report.when, error, self.origin or self.below_root(item_path(item)) if report.when == "setup" else ""]
         for report, _ in self.reports:
@@ -333,6 +333,7 @@ def main(path: str) -> Any:
     with open(path, encoding="utf-8") as stream:
         job = json.load(stream)
     os.chdir(job["root"])
+    start_clock(job["collect_seconds"])  # pytest imports the first conftests before any hook of ours
     return pytest.main(job["args"] + job["files"], plugins=[Probe(job)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import re
 import tomllib
@@ -26,7 +27,9 @@ REQUIREMENT_FILES = (
     "test/requirements*.txt",
 )
 # tools that a `dev` group lists beside the test dependencies and that no test imports
-TOOLS = re.compile(r"(mypy|pyright|ruff|flake8|black|isort|pylint|tox|nox|pre-commit|sphinx|furo|mkdocs|twine|build|wheel|bump|coverage|towncrier|docutils)")
+TOOLS = re.compile(r"(mypy|pyright|ruff|flake8|black|isort|pylint|tox|nox|pre-commit|sphinx|furo|mkdocs|twine|build|wheel|bump|towncrier|docutils)")
+# plugins that measure, reorder or distribute: a run must do none of it, and some import half the index when pytest starts
+PLUGINS = re.compile(r"pytest[-_](cov|xdist|randomly|random-order|mypy|mypy-plugins|mypy-testing|pyright|flake8|black|ruff|sugar|html|checkdocs|enabler)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,8 @@ class Declared:
 
 
 def declared(tree: Path) -> Declared:
-    """Read a tree's declarations: PKG-INFO, pyproject.toml (PEP 621, dependency groups, poetry, pdm), setup.cfg, requirement files, tox.ini.
+    """Read a tree's declarations: PKG-INFO, pyproject.toml (PEP 621, dependency groups, poetry, pdm), setup.cfg, egg-info, literals in setup.py,
+    requirement files, tox.ini.
 
     Of optional dependencies and groups, those named for tests count; only where there are none do those for development, without linters and the like.
     """
@@ -50,7 +54,7 @@ def declared(tree: Path) -> Declared:
     project = _table(pyproject, "project")
     poetry = _table(pyproject, "tool", "poetry")
     name = info["Name"] or project.get("name") or poetry.get("name") or setup.get("metadata", "name", fallback="")
-    groups = list(_groups(info, pyproject, setup))
+    groups = [*_groups(info, pyproject, setup), *_setuptools(tree)]
     runtime = [line for group, line in groups if group == ""]
     by_tests = [line for group, line in groups if group in TEST_GROUPS]
     files = sorted({path for pattern in REQUIREMENT_FILES for path in tree.glob(pattern)})
@@ -71,7 +75,8 @@ def _kept(lines: Iterable[str], own: str) -> tuple[str, ...]:
             requirement = Requirement(line)
         except InvalidRequirement:
             continue
-        if canonicalize_name(requirement.name) != own and requirement.url is None:
+        name = canonicalize_name(requirement.name)
+        if name != own and requirement.url is None and not PLUGINS.match(name):
             kept[str(requirement)] = None
     return tuple(kept)
 
@@ -98,6 +103,30 @@ def _groups(info: Message, pyproject: Mapping[str, Any], setup: configparser.Con
     if setup.has_section("options.extras_require"):
         for group, text in setup.items("options.extras_require"):
             yield from ((canonicalize_name(group), line) for line in _requirement_lines(text))
+
+
+def _setuptools(tree: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of group and requirement line of projects that declare in ``setup.py``: its literal keywords, and what an archive's egg-info says of them."""
+    for path in sorted(tree.glob("*.egg-info/requires.txt")) + sorted(tree.glob("src/*.egg-info/requires.txt")):
+        group, marker = "", ""
+        for line in _requirement_lines(_text(path)):
+            if line.startswith("["):
+                group, _, marker = line.strip("[]").partition(":")
+            else:
+                yield canonicalize_name(group) if group else "", f"{line} ; {marker}" if marker else line
+    try:
+        calls = [node for node in ast.walk(ast.parse(_text(tree / "setup.py"))) if isinstance(node, ast.Call)]
+    except (SyntaxError, ValueError):
+        return
+    for keyword in (keyword for call in calls for keyword in call.keywords):
+        if keyword.arg not in ("install_requires", "tests_require", "extras_require"):
+            continue
+        try:
+            value = ast.literal_eval(keyword.value)
+        except ValueError:
+            continue  # computed when setup.py runs, which it must not
+        named = value if isinstance(value, dict) else {"test" if keyword.arg == "tests_require" else "": value}
+        yield from ((canonicalize_name(str(group)) if group else "", line) for group, lines in named.items() for line in _strings(lines))
 
 
 def _expanded(table: Mapping[str, Any], group: str, seen: set[str]) -> Iterator[str]:
@@ -133,7 +162,7 @@ def _requirement_lines(text: str) -> list[str]:
 
 
 def _strings(value: Any) -> list[str]:
-    return [line for line in value if isinstance(line, str)] if isinstance(value, list) else []
+    return [line for line in value if isinstance(line, str)] if isinstance(value, list | tuple) else []
 
 
 def _table(found: Any, *keys: str) -> Mapping[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from claimflip.records import Claim, Label, Outcome, Side, State
 from claimflip.source.paths import is_test_path
 
-_REMOVED = re.compile(r"cannot import name|^No module named|^module '[^']+' has no attribute|^type object '[^']+' has no attribute")
+_REMOVED = re.compile(
+    r"cannot import name (?!.*partially initialized module)|^No module named|^module '[^']+' has no attribute|^type object '[^']+' has no attribute"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,14 @@ def collection_failure(side: Side, error_type: str, message: str, *, skipped: bo
     return CollectionFailure(kind="collection error", detail=detail)
 
 
+def confirmed(failure: CollectionFailure, parent_has: Callable[[str], bool]) -> CollectionFailure:
+    """The failure as it is, but that a module which the parent's tree never had was not removed by the child: the environment lacks it."""
+    missing = re.search(r"No module named '([\w.]+)'", failure.detail)
+    if failure.kind == "import of removed name" and missing and not parent_has(missing[1]):
+        return CollectionFailure(kind="collection error", detail=failure.detail)
+    return failure
+
+
 def cases_at_parent(claim: Claim, parent: SideRuns) -> list[str]:
     """The cases that count: those collected at *t* which were not skipped in every run there."""
     keys = [(claim.nodeid, case) for case in claim.cases]
@@ -85,7 +95,7 @@ def _judged(outcome: CaseOutcome | None) -> CaseOutcome:
     """A missing outcome is no verdict, and so is an error in setup whose fixture stands in no test file: neither is a failure."""
     if outcome is None:
         return CaseOutcome(state="none", reason="not collected")
-    if outcome.state == "failed" and outcome.phase == "setup" and not is_test_path(outcome.origin):
+    if outcome.state == "failed" and outcome.phase == "setup" and (outcome.origin.startswith("/") or not is_test_path(outcome.origin)):
         return CaseOutcome(state="none", phase="setup", reason="error in a fixture outside the tests")
     return outcome
 
@@ -145,10 +155,10 @@ def _reason(outcomes: Sequence[Outcome], side: str) -> str:
     return kinds[0] if kinds[0] == "import of removed name" else f"{kinds[0]} at {side}"
 
 
-def shadowed(changed: Mapping[str, str], side: SideRuns) -> str | None:
-    """Why the code that ran is not the tree's: a changed module that came from elsewhere; ``changed`` maps dotted name to path below the tree."""
-    for name, path in sorted(changed.items()):
+def shadowed(changed: Mapping[str, Collection[str]], side: SideRuns) -> str | None:
+    """Why the code that ran is not the tree's: a changed module that came from elsewhere; ``changed`` maps dotted name to paths below the tree."""
+    for name, paths in sorted(changed.items()):
         came_from = side.imported.get(name)
-        if came_from is not None and came_from != path:
+        if came_from is not None and came_from not in paths:
             return f"{name} was not imported from the tree under test"
     return None

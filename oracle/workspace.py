@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import signal
@@ -15,17 +16,20 @@ from typing import Any
 
 from claimflip.protocols import CollectedTest
 from claimflip.records import Side
-from oracle import pytest_config, sandbox
+from claimflip.source import pytest_config
+from oracle import sandbox
 from oracle.environment import Environment, source_roots, write_metadata
 from oracle.verdict import CaseOutcome, CollectionFailure, SideRuns, collection_failure
 
 PROBE = Path(__file__).with_name("probe.py")
+_CONFTEST = re.compile(r"ImportError while loading conftest '(?:(.*)/)?conftest\.py'")
+_ERROR = re.compile(r"^E\s+(\w+): (.*)$", re.MULTILINE)
 USAGE_ERROR = 4  # pytest's exit code for options or a conftest that it cannot take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Seconds: for importing one change's test modules, for one test without a sign of life, and for one probe altogether."""
+    """Seconds: for importing one test module (or the first conftests), for one test without a sign of life, and for one probe altogether."""
 
     collect: float
     test: float
@@ -52,7 +56,8 @@ class TreeWorkspace:
         name, text = config
         (tree / name).write_text(text, encoding="utf-8")
         self._addopts = pytest_config.addopts(*config)
-        self._arguments = ["-c", name, f"--rootdir={tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=short", "-q"]
+        # native: pytest's own tracebacks parse the whole test module anew for every failure
+        self._arguments = ["-c", name, f"--rootdir={tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native", "-q"]
 
     def collect(self, test_modules: Sequence[str]) -> tuple[list[CollectedTest], dict[str, str]]:
         """Collect the modules in a fresh process; returns the items and, by module, the reason why one could not be collected."""
@@ -101,19 +106,22 @@ class TreeWorkspace:
             files = batches.pop(0)
             report = self._probe(files, job, hash_seed)
             if report["refused"] and self._addopts:
-                self._addopts = []  # an option of a plugin that is not there: do without all of them
+                # options of a plugin that is not there; where pytest does not name them, do without all
+                named = [word for word in self._addopts if word in report["refused"]]
+                self._addopts = [word for word in self._addopts if named and word not in named]
                 batches.insert(0, files)
                 continue
             failures.update(report["failures"])
             if report["ended"] or report["items"]:
                 reports.append(report)
-            elif len(files) == 1:
-                failures[files[0]] = CollectionFailure(kind="collection error", detail=report["died"])
-            elif report["collecting"] in files:
-                failures[report["collecting"]] = CollectionFailure(kind="collection error", detail=report["died"])
-                batches.insert(0, [file for file in files if file != report["collecting"]])
-            else:
+                continue
+            culprits = [file for file in files if file == report["collecting"] or file.startswith(report["conftest"])]
+            if not culprits and len(files) > 1:
                 batches[:0] = [[file] for file in files]
+                continue
+            failures.update(dict.fromkeys(culprits or files, report["died"]))
+            if rest := [file for file in files if file not in (culprits or files)]:
+                batches.insert(0, rest)
         return reports, failures
 
     def _probe(self, files: Sequence[str], job: Mapping[str, Any], hash_seed: int) -> dict[str, Any]:
@@ -138,10 +146,24 @@ class TreeWorkspace:
                 [str(self.environment.python), str(PROBE), str(folder / "job.json")], cwd=self.tree, env=env, seconds=self.limits.probe, log=log
             )
         found = _read(report, self.side)
-        found["died"] = "timeout" if finished.timed_out or finished.returncode == -signal.SIGALRM else _last_line(log) or f"exit {finished.returncode}"
-        found["refused"] = finished.returncode == USAGE_ERROR and not found["collecting"]
+        found["died"], found["conftest"] = self._autopsy(log, finished)
+        refused = finished.returncode == USAGE_ERROR and not found["collecting"] and found["conftest"] == "//"
+        found["refused"] = found["died"].detail.split() if refused else []
         shutil.rmtree(folder, ignore_errors=True)
         return found
+
+    def _autopsy(self, log: Path, finished: sandbox.Finished) -> tuple[CollectionFailure, str]:
+        """Why a probe died, from what pytest printed; and the folder of a conftest that cannot be imported, with a slash, or a text that begins no path."""
+        if finished.timed_out or finished.returncode == -signal.SIGALRM:
+            return CollectionFailure(kind="timeout"), "//"
+        printed = log.read_bytes()[-8000:].decode("utf-8", "replace").replace(f"{self.tree}/", "")
+        conftest = _CONFTEST.search(printed)
+        error = _ERROR.findall(printed)
+        lines = [line.strip() for line in printed.splitlines() if line.strip()]
+        if conftest and error:
+            return collection_failure(self.side, *error[-1]), f"{conftest[1]}/" if conftest[1] else ""
+        said = next((line for line in lines if "error:" in line), lines[-1] if lines else f"exit {finished.returncode}")
+        return CollectionFailure(kind="collection error", detail=said[:300]), "//"
 
 
 def _read(path: Path, side: Side) -> dict[str, Any]:
@@ -167,8 +189,3 @@ def _read(path: Path, side: Side) -> dict[str, Any]:
         elif kind == "end":
             found["ended"] = True
     return found
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_bytes()[-2000:].decode("utf-8", "replace").splitlines()
-    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")

@@ -61,7 +61,7 @@ def find(corpus: Corpus, split: str, *, resamples: int, seed: int) -> Findings:
     problems = info.get("problems") or []
     origin = tables.corpus_table(changes, claims, labels, info.get("sources") or [], problems)
     lost = tables.discards_table(changes, claims, labels)
-    name, identity = corpus.path.resolve().name, corpus_id(labels)
+    name, identity = str(info.get("name") or corpus.path.resolve().name), corpus_id(labels)
     kinds = sorted(origin["kind"].unique())
     found = []
     for kind in kinds:

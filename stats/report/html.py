@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from claimflip import __version__
 from claimflip.corpus import Corpus, write_atomically
+from claimflip.errors import ConfigError
 from stats.figures import CLAIMS, INK, PAPER, REFERENCE, REPOSITORIES, write_figure
 from stats.metrics import measure
 from stats.presented import LEGEND
@@ -42,6 +43,10 @@ class HtmlReport:
     resamples: int = 10_000
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.resamples < 100:
+            raise ConfigError(f"report.resamples={self.resamples} gives no interval: set 100 or more")
+
     def write(self, corpus: Corpus, split: str) -> Path:
         """Write everything below ``corpus.report_path`` and return the page's path; raises CorpusError where a stage has not been run."""
         found = find(corpus, split, resamples=self.resamples, seed=self.seed)
@@ -59,20 +64,19 @@ class HtmlReport:
         write_atomically(path, text.encode("utf-8", "backslashreplace"))
         return path
 
-
-def arms_table_text(corpus: Corpus, split: str) -> str:
-    """The arms in short, for a terminal: what was asked, counts, precision, recall, F1, coverage; one block for each kind of source."""
-    answers, note, blocks = read_answered(corpus, split), corpus.note(split, "questions"), []
-    kinds = sorted(answers["kind"].unique())
-    for kind in kinds:
-        frame = measure(answers[answers["kind"] == kind], natural_rate(note, kind, alone=len(kinds) == 1))
-        ratios = {"P": "precision", "R": "recall", "F1": "f1", "coverage": "coverage", "natural P": "natural_precision"}
-        shown = frame[["arm", "n", "fires"]].assign(
-            **{"flips caught": [f"{caught} of {flips}" for caught, flips in zip(frame["tp"], frame["flips"], strict=True)]},
-            **{name: frame[ratio].map(number) for name, ratio in ratios.items()},
-        )
-        blocks.append((f"{kind} sources\n" if len(kinds) > 1 else "") + plain(shown))
-    return "\n\n".join(blocks) or "no arm has been asked anything: the report says why"
+    def summary(self, corpus: Corpus, split: str) -> str:
+        """The arms in short, for a terminal: what was asked, counts, precision, recall, F1, coverage; one block for each kind of source."""
+        answers, note, blocks = read_answered(corpus, split), corpus.note(split, "questions"), []
+        kinds = sorted(answers["kind"].unique())
+        for kind in kinds:
+            frame = measure(answers[answers["kind"] == kind], natural_rate(note, kind, alone=len(kinds) == 1))
+            ratios = {"P": "precision", "R": "recall", "F1": "f1", "coverage": "coverage", "natural P": "natural_precision"}
+            shown = frame[["arm", "n", "fires"]].assign(
+                **{"flips caught": [f"{caught} of {flips}" for caught, flips in zip(frame["tp"], frame["flips"], strict=True)]},
+                **{name: frame[ratio].map(number) for name, ratio in ratios.items()},
+            )
+            blocks.append((f"{kind} sources\n" if len(kinds) > 1 else "") + plain(shown))
+        return "\n\n".join(blocks) or "no arm has been asked anything: the report says why"
 
 
 def _environment() -> Environment:

@@ -12,7 +12,7 @@ from claimflip.errors import CorpusError
 from claimflip.protocols import Reporter
 from claimflip.records import Label, Question
 from stats.figures import costs, forest, render
-from stats.report import HtmlReport, arms_table_text
+from stats.report import HtmlReport
 from stats.report.findings import find
 
 TRUTHS = {"attrs": ["flipped", "held", "flipped", "held", "unknown: timeout at t+1"], "cachetools": ["held", "held", "flipped"], "parse": ["held"]}
@@ -137,7 +137,7 @@ DEGENERATE = {
 def test_a_corpus_with_little_in_it_is_reported_and_says_so(tmp_path, recwarn, truths, arms, said):
     corpus = write_corpus(tmp_path, truths, arms)
     assert said in Page(QUICK.write(corpus, SPLIT)).text
-    assert arms_table_text(corpus, SPLIT)
+    assert HtmlReport().summary(corpus, SPLIT)
     assert [str(warning.message) for warning in recwarn] == []
 
 
@@ -175,11 +175,11 @@ def test_kinds_of_source_get_tables_of_their_own(tmp_path):
     assert {"tables/arms-index.csv", "tables/arms-worlds.csv", "figures/costs-worlds.svg"} <= set(written(corpus))
     ids = Page(path).values("id")
     assert len(ids) == len(set(ids))
-    assert arms_table_text(corpus, SPLIT).count("sources") == 2
+    assert HtmlReport().summary(corpus, SPLIT).count("sources") == 2
 
 
 def test_the_terminal_gets_counts_beside_ratios(tmp_path):
-    lines = arms_table_text(write_corpus(tmp_path, TRUTHS, ARMS), SPLIT).splitlines()
+    lines = HtmlReport().summary(write_corpus(tmp_path, TRUTHS, ARMS), SPLIT).splitlines()
     assert lines[0].split() == ["arm", "n", "fires", "flips", "caught", "P", "R", "F1", "coverage", "natural", "P"]
     assert lines[1].split()[:8] == ["a0", "8", "8", "3", "of", "3", "0.375", "1.000"]
     assert lines[4].split() == ["mute", "8", "0", "0", "of", "3", "–", "0.000", "0.000", "0.000", "–"]

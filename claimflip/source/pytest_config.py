@@ -1,4 +1,4 @@
-"""The project's own pytest configuration, so that both sides of a change run under the parent's."""
+"""The project's own pytest configuration: which modules hold its tests, and under what both sides of a change are run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,22 @@ from typing import Any
 
 _FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 # options that measure, reorder, distribute, print reports or stop early: a run must do none of it
-_WITH_VALUE = ("-n", "--numprocesses", "--dist", "--maxfail", "--durations", "--timeout", "--reruns", "--tx", "--cov", "--cov-report", "--cov-config")
+_WITH_VALUE = (
+    *("-n", "--numprocesses", "--dist", "--maxfail", "--durations", "--timeout", "--reruns", "--tx", "--junitxml", "--junit-xml"),
+    *("--cov", "--cov-report", "--cov-config", "--cov-fail-under"),
+)
 _DROPPED = (
     *_WITH_VALUE,
-    *("-x", "--exitfirst", "--lf", "--ff", "--nf", "--sw", "--pdb", "--junit", "--benchmark", "--random", "--no-cov", "--flake", "--mypy", "--html"),
+    *("-x", "--exitfirst", "--lf", "--ff", "--nf", "--sw", "--last-failed", "--failed-first", "--new-first", "--stepwise", "--pdb"),
+    *("--benchmark", "--random", "--no-cov", "--flake", "--mypy", "--html"),
 )
+_PLUGINS = ("xdist", "xdist.plugin", "pytest_cov", "pytest_cov.plugin", "randomly", "pytest_randomly")
+
+
+def python_files(tree: Path) -> tuple[str, ...] | None:
+    """The project's own ``python_files`` globs from the tree's root, or ``None`` where it sets none."""
+    found = (_section(*_chosen(tree, Path())) or {}).get("python_files")
+    return tuple(found.split()) if isinstance(found, str) else tuple(map(str, found)) if isinstance(found, list) else None
 
 
 def of_parent(tree: Path, test_modules: Sequence[str]) -> tuple[str, str]:
@@ -26,19 +37,20 @@ def of_parent(tree: Path, test_modules: Sequence[str]) -> tuple[str, str]:
     """
     common = os.path.commonpath([str(Path(module).parent) for module in test_modules]) if test_modules else ""
     for folder in (Path(common), *Path(common).parents):
-        for name in _FILES:
-            path = tree / folder / name
-            text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
-            if text is not None and _has_section(name, text):
-                suffix = {"pytest.ini": ".ini", ".pytest.ini": ".ini", "tox.ini": ".ini", "setup.cfg": ".cfg"}.get(name, ".toml")
-                return (folder / f".claimflip-pytest{suffix}").as_posix(), text
+        name, text = _chosen(tree, folder)
+        if name:
+            return (folder / f".claimflip-pytest{Path(name).suffix or '.ini'}").as_posix(), text
     return ".claimflip-pytest.ini", "[pytest]\n"
 
 
-def _has_section(name: str, text: str) -> bool:
-    if name.endswith("pytest.ini"):
-        return True
-    return _section(name, text) is not None
+def _chosen(tree: Path, folder: Path) -> tuple[str, str]:
+    """Name and text of the first file in a folder that configures pytest; empty where there is none."""
+    for name in _FILES:
+        path = tree / folder / name
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+        if text is not None and (name.endswith("pytest.ini") or _section(name, text) is not None):
+            return name, text
+    return "", ""
 
 
 def _section(name: str, text: str) -> Mapping[str, Any] | None:
@@ -66,11 +78,14 @@ def _section(name: str, text: str) -> Mapping[str, Any] | None:
 def addopts(name: str, text: str) -> list[str]:
     """The project's own addopts, as words, without those that measure, reorder, distribute, print reports or stop early."""
     value = (_section(name, text) or {}).get("addopts", "")
-    words = iter([str(word) for word in value] if isinstance(value, list) else shlex.split(str(value), comments=True))
+    words = [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value), comments=True)
     kept: list[str] = []
-    for word in words:
-        if word in _WITH_VALUE and word != "--cov":
-            next(words, None)
+    while words:
+        word = words.pop(0)
+        follows = words[0] if words and not words[0].startswith("-") else ""
+        plugin = word == "-p" and follows in _PLUGINS
+        if plugin or (word in _WITH_VALUE and follows):
+            words.pop(0)
         elif not word.startswith(_DROPPED):
             kept.append(word)
     return kept
