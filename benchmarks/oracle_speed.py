@@ -28,19 +28,20 @@ from claimflip.source import pytest_config
 from claimflip.source.trees import restore_tests
 from mining.index_releases import IndexReleases
 from oracle import sandbox
-from oracle.environment import Environments, source_roots, write_metadata
+from oracle.environment import Environment, Environments, source_roots, write_metadata
 from oracle.execution import ExecutionOracle
 
 RUNS = 10
 CHANGES = ("cachetools:7.3.0", "structlog:23.2.0", "humanize:4.15.0")
 
 
-def cold(tree: Path, config: tuple[str, str], python: Path, files: Sequence[str], scratch: Path) -> tuple[list[dict[str, str]], float]:
+def cold(tree: Path, config: tuple[str, str], environment: Environment, files: Sequence[str], scratch: Path) -> tuple[list[dict[str, str]], float]:
     """Ten cold processes over one tree; returns each run's outcome by item and the mean of the tests' own seconds."""
     name, text = config
     (tree / name).write_text(text, encoding="utf-8")
     write_metadata(tree, scratch / "metadata")
-    options = pytest_config.addopts(name, text)
+    python, benchmark = environment.python, ["--benchmark-disable"] if "pytest-benchmark==" in environment.lock else []
+    options = [*pytest_config.addopts(name, text), *benchmark]
     python_path = [*source_roots(tree), scratch / "metadata", Path(__file__).parent]
     runs, own = [], 0.0
     for run in range(RUNS):
@@ -67,7 +68,7 @@ def cold_verdict(claim: Claim, before: Sequence[Mapping[str, str]], after: Seque
     states = {
         "failed" if any(run.get(case) == "failed" for case in cases) else "passed" if all(run.get(case) == "passed" for case in cases) else "" for run in after
     }
-    return {("passed",): "held", ("failed",): "flipped"}.get(tuple(states), "unknown")
+    return "held" if states == {"passed"} else "flipped" if states == {"failed"} else "unknown"
 
 
 def compare(corpus: Corpus, change: Change, source: Source, oracle: ExecutionOracle, workers: int) -> dict[str, Any]:
@@ -80,15 +81,15 @@ def compare(corpus: Corpus, change: Change, source: Source, oracle: ExecutionOra
             for side in ("parent", "child"):
                 trees[way, side] = Path(scratch, way, side)
                 trees[way, side].mkdir(parents=True)
-                source.export(change, side, trees[way, side])  # type: ignore[arg-type]
+                source.export(change, side, trees[way, side])
         began = time.monotonic()
         labels = oracle.label(change, claims, trees["ours", "parent"], trees["ours", "child"])
         ours = time.monotonic() - began
-        python, config = oracle.environment(change).python, pytest_config.of_parent(trees["cold", "parent"], change.test_files)
+        environment, config = oracle.environment(change), pytest_config.of_parent(trees["cold", "parent"], change.test_files)
         restore_tests(change, trees["cold", "parent"], trees["cold", "child"])
         began = time.monotonic()
-        before, own_before = cold(trees["cold", "parent"], config, python, files, Path(tempfile.mkdtemp(dir=scratch)))
-        after, own_after = cold(trees["cold", "child"], config, python, files, Path(tempfile.mkdtemp(dir=scratch)))
+        before, own_before = cold(trees["cold", "parent"], config, environment, files, Path(tempfile.mkdtemp(dir=scratch)))
+        after, own_after = cold(trees["cold", "child"], config, environment, files, Path(tempfile.mkdtemp(dir=scratch)))
         theirs = time.monotonic() - began
     differ = [claim.nodeid for claim, label in zip(claims, labels, strict=True) if label.verdict != cold_verdict(claim, before, after)]
     floor = (own_before + own_after) * RUNS / workers

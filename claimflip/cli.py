@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,22 +138,25 @@ def _run(command: str, cfg: Any) -> None:
     from omegaconf import OmegaConf
 
     from claimflip import pipeline
+    from claimflip.building import build
     from claimflip.corpus import Corpus
     from claimflip.ledger import Ledger
 
     stages = list(COMMANDS)[:4] if command == "bench" else [command]
+    if missing := sorted(OmegaConf.missing_keys(cfg)):
+        raise ConfigError(f"{missing[0]} is not set: set it with {missing[0]}=…")
     OmegaConf.resolve(cfg)
     folder = _folder(cfg)
     if stages[0] != "mine":
         Corpus(folder).info()  # before anything is made there: a mistyped folder must not come into being
     corpus = Corpus.create(folder)
-    split, reporter = _built(cfg.split, "split"), _built(cfg.report, "report")
+    split, reporter = build(_plain(cfg.split), "split"), build(_plain(cfg.report), "report")
     arms = [pipeline.ArmSetting(arm=_arm(name, given), params=_plain(given)) for name, given in cfg.arms.items()]
     for name, one in zip(cfg.arms, arms, strict=True):
         if sum(other.arm.name == one.arm.name for other in arms) > 1:
             raise ConfigError(f"arms.{name} and another arm are both called {one.arm.name!r}: give each its own name with arms.{name}.name=…")
     sources = _sources(cfg.corpus)
-    oracle = _built(cfg.oracle, "oracle")
+    oracle = build(_plain(cfg.oracle), "oracle")
     page = None
     with corpus.lock():
         ledger = Ledger(corpus.ledger_path)
@@ -175,13 +178,15 @@ def _run(command: str, cfg: Any) -> None:
 
 def _sources(corpus: Any) -> list[Any]:
     """The corpus's sources, by name; ``only`` picks some of them, ``each`` holds settings that they share."""
+    from claimflip.building import build
+
     settings = _plain(corpus)
     named, only, shared = settings["sources"], settings.get("only"), settings.get("each", {})
     strange = set(only or ()) - named.keys()
     if strange:
         raise ConfigError(f"corpus.only names {min(strange)!r}, which is no source of this corpus: choose among {', '.join(named)}")
     chosen = {name: given for name, given in named.items() if not only or name in only}
-    return [_built(given or {}, f"corpus.sources.{name}", {"repo": str(name), **shared}) for name, given in chosen.items()]
+    return [build({"repo": name, **shared, **(given or {})}, f"corpus.sources.{name}") for name, given in chosen.items()]
 
 
 def _folder(cfg: Any) -> Path:
@@ -205,62 +210,19 @@ def _plain(given: Any) -> dict[str, Any]:
 
 
 def _recorded(given: Any) -> dict[str, Any]:
-    """Settings as they go into corpus.json: without folders of this machine and without what moves no result."""
-    hidden = {"cache", "workers"}
+    """Settings as they go into corpus.json: without folders and addresses, which sources describe themselves, and without what moves no result."""
+    hidden = {"cache", "workers", "location"}
     return {key: (_recorded(value) if isinstance(value, dict) else value) for key, value in _plain(given).items() if key not in hidden}
 
 
 def _arm(name: str, given: Any) -> Any:
+    from claimflip.building import build
     from claimflip.protocols import Arm
 
-    arm = _built(given, f"arms.{name}")
+    arm = build(_plain(given), f"arms.{name}")
     if not isinstance(arm, Arm):
         raise ConfigError(f"arm {name!r} ({given['_target_']}) has no 'name' or no method 'predict(given)': see docs/add-an-arm.md")
     return arm
-
-
-def _built(given: Any, where: str, more: Mapping[str, Any] | None = None) -> Any:
-    """Build what ``_target_`` names from the settings beside it, ``more`` being defaults for them; wrong names and types are told by setting."""
-    from hydra.utils import get_class, instantiate
-
-    settings = {**(more or {}), **_plain(given)}
-    if "_target_" not in settings:
-        raise ConfigError(f"{where} has no _target_: choose a configuration that exists, or name a class with +{where}._target_=package.module.Class")
-    try:
-        target = get_class(str(settings["_target_"]))
-    except (ImportError, ValueError, AttributeError, TypeError) as error:
-        raise ConfigError(f"{where}._target_={settings['_target_']} cannot be loaded: {error}") from None
-    except Exception as error:  # noqa: BLE001 - hydra raises its own kinds, and a stranger's module any kind at import
-        raise ConfigError(f"{where}._target_={settings['_target_']} cannot be loaded: {str(error).splitlines()[0]}") from None
-    _check(target, settings, where)
-    return instantiate(settings, _convert_="all")
-
-
-def _check(target: Any, settings: Mapping[str, Any], where: str) -> None:
-    """Raise ConfigError for a setting that the class does not have, lacks, or has with another plain type."""
-    import inspect
-    import typing
-
-    parameters = inspect.signature(target).parameters
-    hints = typing.get_type_hints(target.__init__)
-    free = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    for name, value in settings.items():
-        if name.startswith("_"):
-            continue
-        if name not in parameters:
-            if free:
-                continue
-            raise ConfigError(f"{where} has no setting {name!r}: it takes {', '.join(parameters)}")
-        wanted = hints.get(name)
-        kinds = tuple(kind for kind in (wanted, *typing.get_args(wanted)) if kind in (int, float, str, bool))
-        if kinds and not isinstance(value, dict | list | type(None)) and wanted in (*kinds, *[kind | None for kind in kinds]):
-            accepted = (*kinds, int) if float in kinds else kinds
-            if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in kinds):
-                raise ConfigError(f"{where}.{name}={value!r} is no {' or '.join(kind.__name__ for kind in kinds)}")
-    needed = {name for name, one in parameters.items() if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)}
-    missing = sorted(needed - settings.keys())
-    if missing:
-        raise ConfigError(f"{where} lacks {', '.join(missing)}: set it with {where}.{missing[0]}=…")
 
 
 def _list_of_arms() -> str:

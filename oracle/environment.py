@@ -115,7 +115,8 @@ class Environments:
         """What uv printed; raises BuildError with its reason, or SourceError where the index cannot be reached at all."""
         from uv import find_uv_bin
 
-        command = [find_uv_bin(), "--no-config", "--quiet", "--no-progress", *arguments]
+        quiet = [] if arguments[0] == "python" else ["--quiet"]  # which would silence the answer too
+        command = [find_uv_bin(), "--no-config", "--no-progress", *quiet, *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=_uv_environment(), check=False)
         if done.returncode == 0:
             return done.stdout

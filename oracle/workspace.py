@@ -57,7 +57,8 @@ class TreeWorkspace:
         (tree / name).write_text(text, encoding="utf-8")
         self._addopts = pytest_config.addopts(*config)
         # native: pytest's own tracebacks parse the whole test module anew for every failure
-        self._arguments = ["-c", name, f"--rootdir={tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native", "-q"]
+        measures = ["--benchmark-disable"] if "pytest-benchmark==" in environment.lock else []  # the calls stay, their repetition goes
+        self._arguments = [*measures, "-c", name, f"--rootdir={tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native", "-q"]
 
     def collect(self, test_modules: Sequence[str]) -> tuple[list[CollectedTest], dict[str, str]]:
         """Collect the modules in a fresh process; returns the items and, by module, the reason why one could not be collected."""

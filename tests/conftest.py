@@ -84,9 +84,7 @@ class Judged:
 
     def verdicts(self) -> dict[str, str]:
         """Verdict by the last part of the node id, with the reason where it is unknown."""
-        return {
-            nodeid.split("::", 1)[1]: label.verdict if label.verdict != "unknown" else f"unknown: {label.reason}" for nodeid, label in self.labels.items()
-        }
+        return {nodeid.split("::", 1)[1]: label.verdict if label.verdict != "unknown" else f"unknown: {label.reason}" for nodeid, label in self.labels.items()}
 
 
 class PreparedOracle(ExecutionOracle):

@@ -44,8 +44,8 @@ class HtmlReport:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.resamples < 100:
-            raise ConfigError(f"report.resamples={self.resamples} gives no interval: set 100 or more")
+        if self.resamples < 1:
+            raise ConfigError(f"report.resamples={self.resamples} gives no interval: set 1 or more (10000 is usual)")
 
     def write(self, corpus: Corpus, split: str) -> Path:
         """Write everything below ``corpus.report_path`` and return the page's path; raises CorpusError where a stage has not been run."""
