@@ -40,7 +40,7 @@ LEGEND = {
     "mid-p": "the same test, less conservative",
     "only A : only B, both answered": "the discordant pairs among claims that both arms answered",
     "p, both answered": "the exact test on those",
-    "changes": "steps mined; broken: no environment, no source or no run",
+    "changes": "steps mined; broken: gave no claim at all, for want of an environment or because nothing could be collected",
     "claims": "test functions that the changes put at risk",
     "held": "passed every time after the change",
     "flips": "failed every time after the change",

@@ -45,13 +45,14 @@ def corpus_table(
 ) -> pd.DataFrame:
     """One row a repository and a total row for each kind of source; kinds are never added up. Columns: ``CORPUS``.
 
-    Repositories that yielded nothing are there because ``sources`` names them. ``broken`` counts the changes among ``problems``; ``rate`` is
+    Repositories that yielded nothing are there because ``sources`` names them. ``broken`` counts the changes that gave no claim at all; ``rate`` is
     flips / (flips + held), NaN where nothing got a verdict; ``discards`` says how many claims were discarded for each reason.
     """
     named = {(str(source.get("kind", "")), str(source["repo"])) for source in sources}
     keys = sorted(named | set(changes[["kind", "repo"]].itertuples(index=False, name=None)))
     truth = _truth(changes, claims, labels)
-    failed = {(problem.get("repo"), problem.get("change_id")) for problem in problems if problem.get("change_id")}
+    with_claims = {None, "", *claims["change_id"]}
+    failed = {(problem.get("repo"), problem.get("change_id")) for problem in problems if problem.get("change_id") not in with_claims}
     rows = []
     for kind in sorted({kind for kind, _ in keys}):
         repos = [repo for found, repo in keys if found == kind]
@@ -72,7 +73,7 @@ def discards_table(changes: pd.DataFrame, claims: pd.DataFrame, labels: pd.DataF
 
 
 def problems_table(problems: Iterable[Mapping[str, Any]], changes: pd.DataFrame) -> pd.DataFrame:
-    """One row a broken repository or change: ``step`` (parent → child, empty for a repository), the stage at which it broke and the reason."""
+    """One row a thing that gave no claim: ``step`` (parent → child, empty for a repository), the stage and the reason, which begins with the module's path."""
     steps = {str(change): step(parent, child) for change, parent, child in changes[["change_id", "parent", "child"]].itertuples(index=False)}
     rows = [{name: str(problem.get(name) or "") for name in ("repo", "change_id", "stage", "reason")} for problem in problems]
     columns = ["repo", "step", "stage", "reason", "change_id"]
