@@ -216,7 +216,7 @@ def test_an_index_that_does_not_answer_is_told_in_one_line(configs: Path, tmp_pa
         taken.bind(("127.0.0.1", 0))
         index = f"http://user:secret@127.0.0.1:{taken.getsockname()[1]}/simple"
         env = {"UV_DEFAULT_INDEX": index, "PIP_INDEX_URL": index, "UV_CACHE_DIR": str(tmp_path / "uv"), "UV_HTTP_RETRIES": "0", "UV_FIND_LINKS": ""}
-        for more in (["corpus=world"], ["corpus=quickstart", "corpus.only=[attrs]"]):
+        for more in (["corpus=world"], ["corpus=quickstart", "corpus.only=[parse]"]):
             done = claimflip("mine", *settings(configs, tmp_path / "cache", tmp_path / "out", *more), cwd=tmp_path, env=env)
             refused((done.returncode, done.stdout, done.stderr), "index", "UV_DEFAULT_INDEX")
             assert "secret" not in done.stderr
