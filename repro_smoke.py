@@ -7,13 +7,12 @@ and the name of the invariant that broke. ``--out FOLDER`` keeps the corpus.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import platformdirs
 
 from arms.constant import Always, Never
 from arms.file_anchoring import FileAnchoring
@@ -60,7 +59,7 @@ def no_partial_verdict_is_kept(corpus: Corpus, _world: World) -> None:
 
 
 def no_test_line_is_in_a_diff(corpus: Corpus, world: World) -> None:
-    """No line of the parent's test files stands in what a model is shown, unless the source has it too."""
+    """No line of the test files that a step touched stands in what a model is shown; a generated world's sources share none of them."""
     questions = corpus.read(Question, split="heldout")
     for change in corpus.read(Change):
         with tempfile.TemporaryDirectory() as scratch:
@@ -105,8 +104,8 @@ def same_bytes(first: Path, second: Path) -> None:
 
 
 def default_oracle() -> ExecutionOracle:
-    """The oracle as the configuration has it."""
-    return ExecutionOracle(environments=Environments(platformdirs.user_cache_dir("claimflip")), runs=RUNS)
+    """The oracle with the configuration's defaults and cache folder."""
+    return ExecutionOracle(environments=Environments(os.environ.get("CLAIMFLIP_CACHE", "~/.cache/claimflip")), runs=RUNS)
 
 
 def run(out: Path, world: World, oracle: Oracle) -> Corpus:
@@ -117,9 +116,9 @@ def run(out: Path, world: World, oracle: Oracle) -> Corpus:
     arms = [pipeline.ArmSetting(arm=arm, params={}) for arm in (Always(), Never(), FileAnchoring(), SymbolAnchoring())]
     try:
         pipeline.mine(corpus, [world], oracle, ledger, name="smoke", settings={}, workers=2)
-        pipeline.label(corpus, [world], oracle, ledger, workers=3)
+        pipeline.label(corpus, [world], oracle, ledger, settings={}, workers=3)
         pipeline.score(corpus, [world], split, arms, ledger, workers=2)
-        pipeline.report(corpus, HtmlReport(resamples=1000), split.name)
+        HtmlReport(resamples=1000).write(corpus, split.name)
     finally:
         ledger.close()
     return corpus
@@ -135,7 +134,7 @@ def check(corpus: Corpus, world: World) -> list[str]:
     return [invariant.__name__ for invariant in INVARIANTS]
 
 
-def main(arguments: Sequence[str] | None = None, oracle: Callable[[], Oracle] = default_oracle) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run twice, check, compare; returns the exit code."""
     parser = argparse.ArgumentParser(prog="repro_smoke", description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0, help="of the generated repository")
@@ -147,7 +146,7 @@ def main(arguments: Sequence[str] | None = None, oracle: Callable[[], Oracle] = 
             corpora = []
             for number, folder in enumerate((given.out or Path(scratch, "first"), Path(scratch, "second"))):
                 world = World("smoke", seed=given.seed, cache=Path(scratch, f"cache-{number}"), modules=4, behaviours=24)
-                corpora.append(run(folder, world, oracle()))
+                corpora.append(run(folder, world, default_oracle()))
                 for name in check(corpora[-1], world) if number == 0 else []:
                     print(f"ok {name}")
             same_bytes(corpora[0].path, corpora[1].path)

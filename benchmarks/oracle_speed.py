@@ -20,15 +20,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from claimflip.building import build
 from claimflip.corpus import Corpus, open_corpus
 from claimflip.ledger import Ledger
 from claimflip.protocols import Source
 from claimflip.records import Change, Claim
 from claimflip.source import pytest_config
 from claimflip.source.trees import restore_tests
-from mining.index_releases import IndexReleases
 from oracle import sandbox
-from oracle.environment import Environment, Environments, source_roots, write_metadata
+from oracle.environment import Environment, source_roots, write_metadata
 from oracle.execution import ExecutionOracle
 
 RUNS = 10
@@ -104,8 +104,9 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     corpus, cache = open_corpus(given.corpus), os.environ.get("CLAIMFLIP_CACHE", "~/.cache/claimflip")
-    oracle = ExecutionOracle(environments=Environments(cache), runs=RUNS, workers=given.workers)
-    settings = corpus.info()["settings"]["corpus"]
+    settings = corpus.info()["settings"]
+    environments = {**settings["oracle"]["environments"], "cache": cache}
+    oracle: ExecutionOracle = build({**settings["oracle"], "environments": environments, "runs": RUNS, "workers": given.workers}, "oracle")
     by_repo: dict[str, list[Change]] = defaultdict(list)
     for change in corpus.read(Change):
         by_repo[change.repo].append(change)
@@ -114,8 +115,10 @@ def main() -> int:
     print(f"{'change':<36}{'claims':>7}{'ours s':>9}{'cold s':>9}{'ratio':>7}{'floor s':>9}")
     for wanted in given.changes:
         repo, _, child = wanted.partition(":")
-        change = next(one for one in by_repo[repo] if one.child == child)
-        source = IndexReleases(repo, cache=cache, until=settings["each"]["until"], releases=settings["each"]["releases"])
+        change = next((one for one in by_repo[repo] if one.child == child), None)
+        if change is None:
+            parser.error(f"the corpus has no change {wanted}: it has {', '.join(f'{one.repo}:{one.child}' for ones in by_repo.values() for one in ones)}")
+        source = build({"repo": repo, **settings["corpus"]["each"], **(settings["corpus"]["sources"][repo] or {}), "cache": cache}, "source")
         with tempfile.TemporaryDirectory() as scratch:
             oracle.prepare(source, by_repo[repo], Ledger(Path(scratch, "ledger.sqlite")))
         row = compare(corpus, change, source, oracle, given.workers)

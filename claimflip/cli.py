@@ -76,7 +76,7 @@ def usage(command: str = "") -> str:
         "examples:",
         "  claimflip bench corpus=quickstart oracle.runs=3",
         "  claimflip score corpus=quickstart arms=[a0,a4]",
-        "  claimflip bench -m split.seed=0,1,2",
+        "  claimflip bench -m corpus=worlds corpus.each.seed=0,1",
         "  claimflip bench --cfg job          shows every setting and runs nothing",
     ]
     return "\n".join(lines) + "\n"
@@ -124,7 +124,10 @@ def _no_such_choice(missing: str, options: Sequence[str] | None) -> str:
 
 
 class _CurrentFolder:
-    """Finds modules in the current folder, for an arm of one's own; asked last, so that nothing there can stand before a module of ours."""
+    """Finds modules in the current folder, for an arm of one's own; asked last, so that nothing there can stand before a module of ours.
+
+    An entry of ``sys.path``, be it the last, would come before the finder of an editable install.
+    """
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, _target: Any = None) -> Any:
@@ -141,6 +144,7 @@ def _run(command: str, cfg: Any) -> None:
     from claimflip.building import build
     from claimflip.corpus import Corpus
     from claimflip.ledger import Ledger
+    from claimflip.protocols import Arm, Oracle, Reporter, Split
 
     stages = list(COMMANDS)[:4] if command == "bench" else [command]
     if missing := sorted(OmegaConf.missing_keys(cfg)):
@@ -149,44 +153,49 @@ def _run(command: str, cfg: Any) -> None:
     folder = _folder(cfg)
     if stages[0] != "mine":
         Corpus(folder).info()  # before anything is made there: a mistyped folder must not come into being
-    corpus = Corpus.create(folder)
-    split, reporter = build(_plain(cfg.split), "split"), build(_plain(cfg.report), "report")
-    arms = [pipeline.ArmSetting(arm=_arm(name, given), params=_plain(given)) for name, given in cfg.arms.items()]
+    split, reporter = build(_plain(cfg.split), "split", Split), build(_plain(cfg.report), "report", Reporter)
+    arms = [pipeline.ArmSetting(arm=build(_plain(given), f"arms.{name}", Arm), params=_plain(given)) for name, given in cfg.arms.items()]
     for name, one in zip(cfg.arms, arms, strict=True):
         if sum(other.arm.name == one.arm.name for other in arms) > 1:
             raise ConfigError(f"arms.{name} and another arm are both called {one.arm.name!r}: give each its own name with arms.{name}.name=…")
     sources = _sources(cfg.corpus)
-    oracle = build(_plain(cfg.oracle), "oracle")
-    page = None
+    oracle = build(_plain(cfg.oracle), "oracle", Oracle)
+    corpus = Corpus.create(folder)
     with corpus.lock():
         ledger = Ledger(corpus.ledger_path)
         try:
+            settings = {"oracle": _recorded(cfg.oracle)}
             if "mine" in stages:
-                settings = {"corpus": _recorded(cfg.corpus), "oracle": _recorded(cfg.oracle)}
-                pipeline.mine(corpus, sources, oracle, ledger, name=str(cfg.corpus.name), settings=settings, workers=cfg.workers)
+                everything = {"corpus": _recorded(cfg.corpus), **settings}
+                pipeline.mine(corpus, sources, oracle, ledger, name=str(cfg.corpus.name), settings=everything, workers=cfg.workers)
             if "label" in stages:
-                pipeline.label(corpus, sources, oracle, ledger, workers=cfg.workers + 1)
+                # one change more than workers, so that a tree is ready when a probe ends
+                pipeline.label(corpus, sources, oracle, ledger, settings=settings, workers=cfg.workers + 1)
             if "score" in stages:
                 pipeline.score(corpus, sources, split, arms, ledger, workers=cfg.workers)
             if "report" in stages:
-                page = pipeline.report(corpus, reporter, split.name)
+                page = reporter.write(corpus, split.name)
+                sys.stdout.write(f"{reporter.summary(corpus, split.name)}\nreport: {page}\n")
         finally:
             ledger.close()
-    if page is not None:
-        sys.stdout.write(f"{reporter.summary(corpus, split.name)}\nreport: {page}\n")
 
 
 def _sources(corpus: Any) -> list[Any]:
     """The corpus's sources, by name; ``only`` picks some of them, ``each`` holds settings that they share."""
     from claimflip.building import build
+    from claimflip.protocols import Source
 
     settings = _plain(corpus)
-    named, only, shared = settings["sources"], settings.get("only"), settings.get("each", {})
+    named, only, shared = settings.get("sources"), settings.get("only"), settings.get("each") or {}
+    if not isinstance(named, dict) or not named:
+        raise ConfigError("corpus.sources must name at least one source, as corpus.sources.mylib.location=…")
+    if only is not None and not isinstance(only, list):
+        raise ConfigError(f"corpus.only={only!r} is no list: write corpus.only=[{only}]")
     strange = set(only or ()) - named.keys()
     if strange:
         raise ConfigError(f"corpus.only names {min(strange)!r}, which is no source of this corpus: choose among {', '.join(named)}")
     chosen = {name: given for name, given in named.items() if not only or name in only}
-    return [build({"repo": name, **shared, **(given or {})}, f"corpus.sources.{name}") for name, given in chosen.items()]
+    return [build({"repo": name, **shared, **(given or {})}, f"corpus.sources.{name}", Source) for name, given in chosen.items()]
 
 
 def _folder(cfg: Any) -> Path:
@@ -213,16 +222,6 @@ def _recorded(given: Any) -> dict[str, Any]:
     """Settings as they go into corpus.json: without folders and addresses, which sources describe themselves, and without what moves no result."""
     hidden = {"cache", "workers", "location"}
     return {key: (_recorded(value) if isinstance(value, dict) else value) for key, value in _plain(given).items() if key not in hidden}
-
-
-def _arm(name: str, given: Any) -> Any:
-    from claimflip.building import build
-    from claimflip.protocols import Arm
-
-    arm = build(_plain(given), f"arms.{name}")
-    if not isinstance(arm, Arm):
-        raise ConfigError(f"arm {name!r} ({given['_target_']}) has no 'name' or no method 'predict(given)': see docs/add-an-arm.md")
-    return arm
 
 
 def _list_of_arms() -> str:

@@ -202,6 +202,13 @@ class Corpus:
         """One row a claim: its verdict, reason and outcomes."""
         return self._frame(Label)
 
+    def write_questions(self, split: str, questions: Sequence[Question]) -> str:
+        """Write a split's questions; predictions that answer other questions go first, and what is left answers these. Returns the digest."""
+        new = digest(table(Question, questions))
+        if self.note(split, "questions").get("digest") != new:
+            shutil.rmtree(self.path / "predictions" / split, ignore_errors=True)
+        return self.write(Question, questions, split=split)
+
     def has_labels(self) -> bool:
         """Whether claims were labelled."""
         return self._parquet(Label).exists()

@@ -20,7 +20,7 @@ def report() -> str:
         _tool("git", ["git", "--version"], "no mining at all: releases and worlds are kept in git too"),
         _uv(),
         _interpreters(),
-        _tool("bubblewrap", ["bwrap", "--version"], "runs are bounded by process groups and limits alone: do not mine code that you do not trust"),
+        _tool("bubblewrap", ["bwrap", "--version"], "nothing yet, isolation by it is not built: with or without, do not mine code that you do not trust"),
         ("index", package_index.redacted(package_index.configured() or "the client's own default"), ""),
         _model(),
     ]
@@ -34,22 +34,29 @@ def _tool(name: str, command: Sequence[str], cost: str) -> tuple[str, str, str]:
     return name, done.stdout.strip(), "" if done.returncode == 0 else cost
 
 
-def _uv() -> tuple[str, str, str]:
-    from uv import find_uv_bin
-
+def _uv_bin() -> str | None:
     try:
-        name, found, cost = _tool("uv", [find_uv_bin(), "--version"], "no environments, so no labels: pip install uv")
-    except FileNotFoundError:
-        return "uv", "", "no environments, so no labels: pip install uv"
-    return name, found, cost
+        from uv import find_uv_bin
+
+        return find_uv_bin()
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+def _uv() -> tuple[str, str, str]:
+    found = _uv_bin()
+    cost = "no environments, so no labels: pip install uv"
+    return _tool("uv", [found, "--version"], cost) if found else ("uv", "", cost)
 
 
 def _interpreters() -> tuple[str, str, str]:
-    from uv import find_uv_bin
-
-    done = subprocess.run([find_uv_bin(), "python", "list", "--only-installed", "--no-python-downloads"], capture_output=True, text=True, check=False)
-    found = sorted({line.split()[0].split("-")[1] for line in done.stdout.splitlines() if line.startswith("cpython-")})
-    return "interpreters", ", ".join(found), "" if len(found) > 1 else "changes that need another Python than this one cannot be labelled"
+    cost = "changes that need another Python than this one cannot be labelled"
+    found = _uv_bin()
+    if found is None:
+        return "interpreters", "", cost
+    done = subprocess.run([found, "python", "list", "--only-installed", "--no-python-downloads"], capture_output=True, text=True, check=False)
+    versions = sorted({line.split()[0].split("-")[1] for line in done.stdout.splitlines() if line.startswith("cpython-")})
+    return "interpreters", ", ".join(versions), "" if len(versions) > 1 else cost
 
 
 def _model() -> tuple[str, str, str]:

@@ -19,6 +19,10 @@ class SourceError(ClaimflipError):
     """A repository, package index or world from which no changes can be had."""
 
 
+class IndexUnreachable(SourceError):
+    """The package index itself cannot be read: no source that needs it can go on."""
+
+
 class LeakError(ClaimflipError):
     """A line of a test file stands in the diff that a model would be shown."""
 

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from claimflip.errors import CorpusError
+
+
+@cache
+def code_id(*modules: str) -> str:
+    """A hash of the modules' and packages' own code, so that what another version found out is not reused."""
+    hasher = hashlib.sha256()
+    for module in modules:
+        try:
+            spec = find_spec(module)
+        except ValueError:  # __main__, in a notebook
+            continue
+        if spec is None or spec.origin is None:
+            continue
+        origin = Path(spec.origin)
+        for path in sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]:
+            hasher.update(path.read_bytes())
+    return hasher.hexdigest()
 
 
 class Ledger:

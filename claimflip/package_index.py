@@ -31,6 +31,14 @@ def configured() -> str | None:
     return _of_pip(os.environ.get("PIP_CONFIG_FILE"))
 
 
+def uv_environment() -> dict[str, str]:
+    """The caller's environment for a call of uv: with the index that pip is configured for, where uv has none of its own; no virtual environment of ours."""
+    env = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")}
+    if index := configured():
+        env.setdefault("UV_DEFAULT_INDEX", index)
+    return env
+
+
 @functools.cache
 def _of_pip(config_file: str | None) -> str | None:  # noqa: ARG001 - the key of the cache: pip itself reads the variable
     commands = [[sys.executable, "-m", "pip"], *([found] for name in ("pip", "pip3") if (found := shutil.which(name)))]

@@ -78,6 +78,9 @@ class Oracle(Protocol):
     def locks(self) -> Mapping[str, str]:
         """The locks of the environments in use, by their ids."""
 
+    def remarks(self, source: Source) -> Sequence[str]:
+        """What is worth knowing of a source's environment, such as requirements that could not be had."""
+
     def settings_id(self, change: Change) -> str:
         """A hash of everything that can move a verdict of this change, so that labels made otherwise are not reused."""
 

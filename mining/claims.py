@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,9 +10,8 @@ from pathlib import Path, PurePosixPath
 from claimflip.protocols import CollectedTest, Workspace
 from claimflip.records import Change, Claim, claim_id
 from claimflip.source import pytest_config
+from claimflip.source.modules import Function, SourceFile, first_line, read_source
 from claimflip.source.paths import PYTHON_FILES, is_test_module
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def collected_claims(change: Change, workspace: Workspace) -> tuple[list[Claim], dict[str, str]]:
@@ -97,38 +95,23 @@ class _Sources:
     def functions(self, file: str) -> list[_Defined]:
         """Every ``def`` of the file (below the root, or absolute); raises LookupError where the file cannot be read as Python."""
         if file not in self._functions:
-            self._functions[file] = self._read(file)
+            source = read_source(self.root / file)
+            if source.note:
+                raise LookupError(f"no text: {_portable(file, self.root)} cannot be read as Python ({source.note.partition(':')[0]})")
+            self._functions[file] = list(_functions(source.tree, source, ""))
         return self._functions[file]
 
-    def _read(self, file: str) -> list[_Defined]:
-        try:
-            # honours the coding cookie and makes every line end \n
-            with tokenize.open(self.root / file) as stream:
-                source = stream.read()
-            tree = ast.parse(source)
-        except (OSError, SyntaxError, ValueError, RecursionError) as error:
-            raise LookupError(f"no text: {_portable(file, self.root)} cannot be read as Python ({type(error).__name__})") from None
-        # not splitlines(): it also breaks at form feeds, which ast does not count
-        return list(_functions(tree, source.split("\n"), ""))
 
-
-def _functions(node: ast.AST, lines: Sequence[str], prefix: str) -> Iterator[_Defined]:
+def _functions(node: ast.AST, source: SourceFile, prefix: str) -> Iterator[_Defined]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, _Function):
-            first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
-            last = child.end_lineno or child.lineno
-            yield _Defined(qualname=prefix + child.name, first=first, last=last, text=_dedented(lines[first - 1 : last]))
-            yield from _functions(child, lines, f"{prefix}{child.name}.<locals>.")
+        if isinstance(child, Function):
+            first, last = first_line(child), child.end_lineno or child.lineno
+            yield _Defined(qualname=prefix + child.name, first=first, last=last, text=source.excerpt(first, last))
+            yield from _functions(child, source, f"{prefix}{child.name}.<locals>.")
         elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, lines, f"{prefix}{child.name}.")
+            yield from _functions(child, source, f"{prefix}{child.name}.")
         else:
-            yield from _functions(child, lines, prefix)
-
-
-def _dedented(lines: Sequence[str]) -> str:
-    # not textwrap.dedent: a string that starts in column 0 would leave the whole function indented, which no longer parses
-    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
-    return "\n".join(line.removeprefix(indent) for line in lines)
+            yield from _functions(child, source, prefix)
 
 
 def _portable(file: str, root: Path) -> str:

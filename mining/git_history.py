@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from claimflip.errors import ConfigError
-from claimflip.protocols import Workspace
-from claimflip.records import Change, Claim, Kind, Side
+from claimflip.records import Change, Kind, Side
 from mining.claims import collected_claims
-from mining.ranking import Rule, candidates, record, scan
+from mining.dates import Date, utc
+from mining.ranking import Rule, rank
 from mining.repository import History, Repository, without_password
 
 
@@ -34,8 +32,8 @@ class GitHistory:
         *,
         cache: str | Path,
         history: History = "first-parent",
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
+        since: Date | None = None,
+        until: Date | None = None,
         ranking: Rule = "deleted",
         limit: int | None = 20,
         seed: int = 0,
@@ -44,9 +42,8 @@ class GitHistory:
         self.location = location
         self.branch = branch
         self.cache = Path(cache)
-        self.history = _choice("history", history, ("first-parent", "nonmerge", "all"))
-        self.ranking = _choice("ranking", ranking, ("deleted", "net", "keywords", "uniform"))
-        self.since, self.until = _date("since", since), _date("until", until)
+        self.history, self.ranking = history, ranking
+        self.since, self.until = utc("since", since), utc("until", until)
         self.limit, self.seed = limit, seed
         self._found: dict[str, Any] = {}
 
@@ -61,8 +58,8 @@ class GitHistory:
             "location": _shown(self.location),
             "branch": self.branch,
             "history": self.history,
-            "since": None if self.since is None else self.since.isoformat(),
-            "until": None if self.until is None else self.until.isoformat(),
+            "since": self.since and self.since.isoformat(),
+            "until": self.until and self.until.isoformat(),
             "ranking": self.ranking,
             "limit": self.limit,
             "seed": self.seed,
@@ -73,44 +70,20 @@ class GitHistory:
         """The ranked candidates, best first; raises SourceError for a repository or branch that is not there."""
         head = self.repository.head(self.branch)
         steps = list(self.repository.steps(self.branch, history=self.history, since=self.since, until=self.until))
-        scanned = list(scan(self.repository, steps))
-        ranked = candidates(scanned, rule=self.ranking, seed=self.seed)
-        kept = ranked[: self.limit]
+        ranked, counts = rank(self.repository, steps, repo=self.repo, kind=self.kind, rule=self.ranking, limit=self.limit, seed=self.seed)
         dates = [step.date for step in steps]
-        self._found = {
-            "head": head,
-            "window": {"first": min(dates).isoformat(), "last": max(dates).isoformat()} if dates else None,
-            "steps": len(steps),
-            "unreadable": sum(not each.readable for each in scanned),
-            "candidates": len(ranked),
-            "kept": len(kept),
-        }
-        for order, found in enumerate(kept):
-            yield record(self.repository, found, repo=self.repo, kind=self.kind, order=order, names={})
+        window = {"first": min(dates).isoformat(), "last": max(dates).isoformat()} if dates else None
+        self._found = {"head": head, "window": window, **counts}
+        yield from ranked
 
     def export(self, change: Change, side: Side, into: Path) -> None:
         """Write one side's whole tree into the empty folder ``into``."""
         self.repository.export(change.parent if side == "parent" else change.child, into)
 
-    def claims(self, change: Change, workspace: Workspace) -> tuple[list[Claim], dict[str, str]]:
-        """The claims of a change, collected in a workspace over the parent's tree; and by node id or module what gave none, and why."""
-        return collected_claims(change, workspace)
+    claims = staticmethod(collected_claims)
 
 
 def _shown(location: str) -> str:
     """A location for the record: a URL without user and password, a path without its folders."""
     path = Path(location.removeprefix("file://")).expanduser()
     return path.resolve().name if path.exists() else without_password(location)
-
-
-def _choice(setting: str, given: Any, allowed: tuple[str, ...]) -> Any:
-    if given not in allowed:
-        raise ConfigError(f"{setting}={given!r} is unknown: choose one of {', '.join(allowed)}")
-    return given
-
-
-def _date(setting: str, given: str | datetime | None) -> datetime | None:
-    try:
-        return datetime.fromisoformat(given) if isinstance(given, str) else given
-    except ValueError:
-        raise ConfigError(f"{setting}={given!r} is no date: write it as 2024-01-31") from None

@@ -27,8 +27,9 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from claimflip import package_index
-from claimflip.errors import SourceError
+from claimflip.errors import IndexUnreachable, SourceError
 from mining.archives import SUFFIXES
+from mining.dates import utc
 
 TIMEOUT = 60.0  # seconds without an answer
 PARALLEL = 4
@@ -53,7 +54,10 @@ class Release:
 
 
 class IndexClient:
-    """One project's page and files on the index that the user has configured. What cannot be had at all raises SourceError."""
+    """One project's page and files on the index that the user has configured.
+
+    A project that it does not have raises SourceError; an index that cannot be read, IndexUnreachable.
+    """
 
     def __init__(self, project: str) -> None:
         self.project = project
@@ -73,7 +77,7 @@ class IndexClient:
             response = error.response if isinstance(error, requests.RequestException) else None
             # never the error's own text: it repeats the address, and with it a password
             reason = type(error).__name__ if response is None else f"HTTP {response.status_code}"
-            raise SourceError(
+            raise IndexUnreachable(
                 f"the package index cannot be read for {self.project!r} ({reason}): check the network, or name another index in {package_index.SETTINGS}"
             ) from None
 
@@ -131,7 +135,7 @@ def _release(version: Version, files: Sequence[DistributionPackage]) -> Release:
         trouble = "the index gives no SHA-256"
     else:
         trouble = ""
-    return Release(version=version, uploaded=uploaded, file=chosen, trouble=trouble)
+    return Release(version=version, uploaded=utc("upload-time", uploaded), file=chosen, trouble=trouble)
 
 
 def _suffix(filename: str) -> str:

@@ -14,21 +14,20 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from filelock import FileLock
 from packaging.utils import InvalidName, canonicalize_name
 
 from claimflip.corpus import write_atomically
 from claimflip.errors import ConfigError, SourceError
-from claimflip.protocols import Workspace
-from claimflip.records import Change, Claim, Kind, Side, content_id
+from claimflip.records import Change, Kind, Side, content_id
 from mining.archives import ArchiveError, unpack
 from mining.claims import collected_claims
+from mining.dates import Date, utc
 from mining.index_client import LEFT_OUT, IndexClient, Release
-from mining.ranking import Rule, candidates, record, scan
+from mining.ranking import Rule, rank
 from mining.repository import Repository
 
 _BRANCH = "releases"
@@ -59,8 +58,8 @@ class IndexReleases:
         project: str | None = None,
         *,
         cache: str | Path,
-        until: date | datetime | str | None = None,
-        since: date | datetime | str | None = None,
+        until: Date | None = None,
+        since: Date | None = None,
         releases: int | None = None,
         ranking: Rule = "deleted",
         limit: int | None = None,
@@ -74,9 +73,7 @@ class IndexReleases:
             raise ConfigError(f"{self.project!r} is no name of a distribution: set project=NAME as the package index has it") from None
         if releases is not None and releases < 2:
             raise ConfigError(f"releases={releases} for {self.project!r} leaves no step: set 2 or more")
-        if ranking not in get_args(Rule):
-            raise ConfigError(f"ranking={ranking!r} is none of {', '.join(get_args(Rule))}")
-        self.until, self.since, self.releases = _moment("until", until), _moment("since", since), releases
+        self.until, self.since, self.releases = utc("until", until), utc("since", since), releases
         self.ranking, self.limit, self.seed = ranking, limit, seed
         self._client = IndexClient(self.project)
         self._folder = Path(cache).expanduser() / "index" / name
@@ -91,11 +88,8 @@ class IndexReleases:
         line = self._line()
         steps = [step for step in line.repository.steps(_BRANCH) if self.since is None or step.date >= self.since]
         names = {commit: version for version, commit in line.commits.items()}
-        ranked = candidates(scan(line.repository, steps), rule=self.ranking, seed=self.seed)
-        kept = ranked[: self.limit]
-        self._counts = {"steps": len(steps), "candidates": len(ranked), "kept": len(kept)}
-        for order, found in enumerate(kept):
-            yield record(line.repository, found, repo=self.repo, kind=self.kind, order=order, names=names)
+        ranked, self._counts = rank(line.repository, steps, repo=self.repo, kind=self.kind, rule=self.ranking, limit=self.limit, seed=self.seed, names=names)
+        yield from ranked
 
     def export(self, change: Change, side: Side, into: Path) -> None:
         """Write one release's source archive, unpacked, into the empty folder ``into``."""
@@ -105,9 +99,7 @@ class IndexReleases:
             raise SourceError(f"release {version} of {self.project!r} is not in the window any more: mine again, with the same until, since and releases")
         line.repository.export(line.commits[version], into)
 
-    def claims(self, change: Change, workspace: Workspace) -> tuple[list[Claim], dict[str, str]]:
-        """The claims of a step, and what gave none."""
-        return collected_claims(change, workspace)
+    claims = staticmethod(collected_claims)
 
     def describe(self) -> Mapping[str, Any]:
         """Project, window, every release in use with its hash and upload time, those passed over with the reason, counts, ranking."""
@@ -195,20 +187,6 @@ class IndexReleases:
             repository.set_branch(_BRANCH, parent)
         write_atomically(state, json.dumps({"commits": commits, "broken": broken}).encode())
         return repository, commits, broken
-
-
-def _moment(setting: str, given: date | datetime | str | None) -> datetime | None:
-    """A bound as an aware datetime, in UTC."""
-    if isinstance(given, str):
-        try:
-            given = datetime.fromisoformat(given)
-        except ValueError:
-            raise ConfigError(f"{setting}={given!r} is no date: write YYYY-MM-DD") from None
-    if given is None:
-        return None
-    if not isinstance(given, datetime):
-        given = datetime(given.year, given.month, given.day)
-    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
 
 
 def _reasons(passed_over: Sequence[Mapping[str, str]]) -> str:

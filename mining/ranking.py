@@ -1,7 +1,8 @@
 """Which steps are worth running: those that delete assertions from tests, or a control order to compare them with.
 
 One git process scans all steps, limited to Python files (a clone may lack its largest blobs), and only a few numbers a step are kept;
-the full record is made for the chosen ones alone. PyDriller is not used: it shows no changes of a merge, which are diffed here against the first parent.
+the full record is made for the chosen ones alone. PyDriller is not used: it shows no changes of a merge, which are diffed here against the first parent,
+and asks git anew for every commit (``benchmarks/ranking_speed.py``); on all other commits a test holds both to the same ranks.
 """
 
 from __future__ import annotations
@@ -54,10 +55,13 @@ def rank(
     limit: int | None,
     seed: int = 0,
     names: Mapping[str, str] | None = None,
-) -> list[Change]:
-    """Scan, choose and record in one go: the best ``limit`` changes (all for None), best first. ``names`` maps SHAs to what the records call them."""
-    chosen = candidates(scan(repository, steps), rule=rule, seed=seed)[:limit]
-    return [record(repository, found, repo=repo, kind=kind, order=order, names=names or {}) for order, found in enumerate(chosen)]
+) -> tuple[list[Change], dict[str, int]]:
+    """Scan, choose and record: the best ``limit`` changes (all for None), best first, and how many steps became how many. ``names``: SHAs as recorded."""
+    scanned = list(scan(repository, steps))
+    ranked = candidates(scanned, rule=rule, seed=seed)
+    kept = [record(repository, found, repo=repo, kind=kind, order=order, names=names or {}) for order, found in enumerate(ranked[:limit])]
+    unreadable = sum(not each.readable for each in scanned)
+    return kept, {"steps": len(scanned), "unreadable": unreadable, "candidates": len(ranked), "kept": len(kept)}
 
 
 def scan(repository: Repository, steps: Iterable[Step]) -> Iterator[Scanned]:

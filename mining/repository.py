@@ -1,4 +1,4 @@
-"""A thin layer over the git command: the steps of a branch, whole trees, single files, and commits of unpacked releases.
+"""A thin layer over the git command: the steps of a branch, whole trees, and commits of unpacked releases.
 
 A repository of the user's is only read: nothing here touches its index, work tree, references or configuration.
 """
@@ -104,14 +104,6 @@ class Repository:
         names = {name.removeprefix("refs/heads/").removeprefix("refs/remotes/origin/") for name in listed.splitlines()}
         return sorted(names - {"HEAD"})
 
-    def default_branch(self) -> str:
-        """The branch that the repository itself puts first, to be suggested; mining always names one."""
-        for ref, prefix in (("refs/remotes/origin/HEAD", "refs/remotes/origin/"), ("HEAD", "refs/heads/")):
-            done = run(command("symbolic-ref", "--quiet", ref, git_dir=self.git_dir))
-            if not done.returncode:
-                return done.stdout.decode(errors="backslashreplace").strip().removeprefix(prefix)
-        raise SourceError(f"{self.location} has no default branch: {self._known_branches()}")
-
     def _commit(self, ref: str) -> str | None:
         done = run(command("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", git_dir=self.git_dir))
         return None if done.returncode else done.stdout.decode().strip()
@@ -127,18 +119,17 @@ class Repository:
         """The steps of a branch, newest first, each beside its first parent; merges count but those that only bring a branch up to date.
 
         ``nonmerge`` keeps the steps of the first-parent line that are no merges, ``all`` takes every commit that can be reached. A root commit is no step.
-        ``since`` and ``until`` bound the committer's date, both included; a date without a time zone is read as UTC.
+        ``since`` and ``until`` (aware) bound the committer's date, both included.
         """
-        walk = ["--date-order"] if history == "all" else ["--first-parent"]
-        listed = self.git("log", *walk, "--no-color", "--encoding=UTF-8", "--format=%H%x00%P%x00%ct%x00%s", self.head(branch), "--")
-        low, high = (None if bound is None else _utc(bound) for bound in (since, until))
+        walk = {"first-parent": "--first-parent", "nonmerge": "--first-parent", "all": "--date-order"}[history]
+        listed = self.git("log", walk, "--no-color", "--encoding=UTF-8", "--format=%H%x00%P%x00%ct%x00%s", self.head(branch), "--")
         sync = _sync_merge(branch)
 
         def walked() -> Iterator[Step]:
             for line in listed.decode(errors="backslashreplace").split("\n")[:-1]:
                 child, parents, stamp, subject = line.split("\0", 3)
                 date, is_merge = datetime.fromtimestamp(int(stamp), UTC), " " in parents
-                if not parents or (low and date < low) or (high and date > high):
+                if not parents or (since and date < since) or (until and date > until):
                     continue
                 if is_merge and (history == "nonmerge" or sync.match(subject)):
                     continue
@@ -147,14 +138,6 @@ class Repository:
         return walked()
 
     # -- content
-
-    def read(self, sha: str, path: str) -> bytes | None:
-        """One file's bytes at a commit, or None where the tree has no such file or the clone lacks its content."""
-        done = run(command("cat-file", "blob", f"{sha}:{path}", git_dir=self.git_dir))
-        if done.returncode:
-            self.resolve(sha)
-            return None
-        return done.stdout
 
     def export(self, sha: str, into: Path) -> None:
         """Write the whole tree of a commit into the empty or missing folder ``into``, byte for byte: no attribute, filter or line-end conversion.
@@ -218,11 +201,11 @@ class Repository:
     # -- writing, for repositories of our own
 
     def commit(self, tree: Path, *, message: str, date: datetime, parent: str | None) -> str:
-        """Commit a folder's whole content and return the SHA, which depends on the arguments and that content alone.
+        """Commit a folder's whole content and return the SHA, which depends on the arguments and that content alone; ``date`` is aware.
 
         No ignore rule, attribute or line-end conversion applies; ``.git`` and special files are left out, links are stored as links.
         """
-        stamp = f"{_AUTHOR} {int(_utc(date).timestamp())} +0000"
+        stamp = f"{_AUTHOR} {int(date.timestamp())} +0000"
         text = message.encode()
         with tempfile.TemporaryFile() as stream:
             head = f"commit refs/claimflip/latest\nmark :1\nauthor {stamp}\ncommitter {stamp}\ndata {len(text)}\n"
@@ -266,10 +249,6 @@ def _clone(url: str, kept: Path) -> None:
             said = complaint(done).replace(url, without_password(url))
             raise SourceError(f"cannot clone {without_password(url)} ({said}): check the address and the network, or give the path of a clone")
         target.rename(kept)
-
-
-def _utc(date: datetime) -> datetime:
-    return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
 
 
 def _sync_merge(branch: str) -> re.Pattern[str]:

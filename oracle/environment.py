@@ -5,14 +5,15 @@ The code under test is never installed: it comes from the tree. Environments are
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
 from filelock import FileLock
@@ -20,8 +21,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from claimflip import package_index
-from claimflip.errors import BuildError, ConfigError, SourceError
+from claimflip.errors import BuildError, ConfigError, IndexUnreachable
 from claimflip.records import content_id
+from claimflip.source.modules import SourceTree
 from oracle.requirements import Declared, declared
 
 _UNREACHABLE = re.compile(r"error sending request|dns error|[Cc]onnection|timed out|[Ff]ailed to fetch")
@@ -59,8 +61,8 @@ class Environments:
         A name counts once, as the newest tree that has it declares it. Raises BuildError where even the runtime requirements can't be resolved.
         """
         found = [declared(tree) for tree in trees]
-        needed = _merged([line for one in found for line in one.runtime])
-        wished = _merged([*extra, *(line for one in found for line in one.test), "pytest"], but=needed)
+        needed = _merged([one.runtime for one in found])
+        wished = {name: line for name, line in _merged([extra, *(one.test for one in found), ["pytest"]]).items() if name not in needed}
         try:
             return self._compile([*needed.values(), *wished.values()]), ()
         except BuildError:
@@ -77,7 +79,7 @@ class Environments:
 
     def build(self, lock: str, dropped: tuple[str, ...] = ()) -> Environment:
         """Install a lock, or take the environment that was built from it before; raises BuildError with uv's own reason."""
-        lock_id = content_id("environment", lock, self.python_version())
+        lock_id = content_id("environment", lock, self.python_version)
         folder = self.cache / lock_id
         python, complete = folder / "bin" / "python", folder / "complete"
         self.cache.mkdir(parents=True, exist_ok=True)
@@ -92,6 +94,7 @@ class Environments:
                 complete.touch()
         return Environment(python=python, lock=lock, lock_id=lock_id, dropped=dropped)
 
+    @cached_property
     def python_version(self) -> str:
         """The interpreter's version, as it says itself."""
         if self.python == sys.executable:
@@ -112,51 +115,37 @@ class Environments:
         return self._uv(command, "\n".join(lines) + "\n")
 
     def _uv(self, arguments: Sequence[str], stdin: str = "") -> str:
-        """What uv printed; raises BuildError with its reason, or SourceError where the index cannot be reached at all."""
+        """What uv printed; raises BuildError with its reason, or IndexUnreachable where the index cannot be reached at all."""
         from uv import find_uv_bin
 
         quiet = [] if arguments[0] == "python" else ["--quiet"]  # which would silence the answer too
         command = [find_uv_bin(), "--no-config", "--no-progress", *quiet, *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=_uv_environment(), check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=package_index.uv_environment(), check=False)
         if done.returncode == 0:
             return done.stdout
         lines = [line.strip(" │├╰▶─×") for line in done.stderr.splitlines() if line.strip()]
         reason = re.sub(r"//[^/@\s]+@", "//***@", " ".join(lines[:4]))[:400]
         if _UNREACHABLE.search(done.stderr):
-            raise SourceError(
+            raise IndexUnreachable(
                 f"the package index cannot be reached ({reason}): check the network, or name your index in UV_DEFAULT_INDEX or pip's configuration"
             )
         raise BuildError(f"uv {arguments[0]} failed: {reason}")
 
 
-def _uv_environment() -> Mapping[str, str]:
-    """The caller's environment with the index that pip is configured for, where uv has none of its own; no virtual environment of ours."""
-    env = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")}
-    index = package_index.configured()
-    if index:
-        env.setdefault("UV_DEFAULT_INDEX", index)
-    return env
-
-
-def _merged(lines: Iterable[str], but: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Requirement lines by name: the first declaration (the newest tree's) counts, with all its lines for other markers."""
+def _merged(declarations: Iterable[Iterable[str]]) -> dict[str, str]:
+    """Requirement lines by name: the first declaration that has a name (the newest tree's) counts, with all its lines for different markers."""
     merged: dict[str, str] = {}
-    for line in lines:
-        requirement = Requirement(line)
-        name = canonicalize_name(requirement.name)
-        if but and name in but:
-            continue
-        if name not in merged:
-            merged[name] = line
-        elif requirement.marker is not None and line not in merged[name].splitlines() and ";" in merged[name]:
-            merged[name] += f"\n{line}"
+    for lines in declarations:
+        by_name: dict[str, list[str]] = defaultdict(list)
+        for line in lines:
+            by_name[canonicalize_name(Requirement(line).name)].append(line)
+        merged = {**{name: "\n".join(dict.fromkeys(found)) for name, found in by_name.items()}, **merged}
     return merged
 
 
 def source_roots(tree: Path) -> list[Path]:
-    """The folders of a tree that go on the import path: ``src`` (or ``lib``) where it holds Python, then the tree itself."""
-    inner = [tree / name for name in ("src", "lib", "python") if any((tree / name).glob("*.py")) or any((tree / name).glob("*/__init__.py"))]
-    return [*inner, tree]
+    """The folders of a tree that go on the import path, best first."""
+    return [tree / root for root in SourceTree(tree).roots]
 
 
 def write_metadata(tree: Path, into: Path) -> None:
@@ -164,13 +153,13 @@ def write_metadata(tree: Path, into: Path) -> None:
     found: Declared = declared(tree)
     if not found.name:
         return
-    folder = into / f"{found.name.replace('-', '_')}-{found.version or '0'}.dist-info"
+    # a stranger's name and version: nothing of them may lead out of the folder
+    folder = into / re.sub(r"[^\w.+!-]", "_", f"{found.name.replace('-', '_')}-{found.version or '0'}.dist-info")
     folder.mkdir(parents=True, exist_ok=True)
     info = tree / "PKG-INFO"
     if info.exists():
         shutil.copyfile(info, folder / "METADATA")
     else:
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {found.name}\nVersion: {found.version or '0'}\n", encoding="utf-8")
-    points = next(iter(sorted(tree.glob("**/*.egg-info/entry_points.txt"))), None)
-    if points is not None:
-        shutil.copyfile(points, folder / "entry_points.txt")
+    if found.entry_points:
+        (folder / "entry_points.txt").write_text(found.entry_points, encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -13,17 +12,14 @@ from pathlib import Path
 from threading import BoundedSemaphore
 
 from claimflip.errors import BuildError, ConfigError
-from claimflip.ledger import Ledger
+from claimflip.ledger import Ledger, code_id
 from claimflip.protocols import Source
 from claimflip.records import Change, Claim, Label, Side, content_id
-from claimflip.source import pytest_config
 from claimflip.source.modules import SourceTree
 from claimflip.source.trees import restore_tests
 from oracle.environment import Environment, Environments
 from oracle.verdict import SideRuns, broken, confirmed, label, shadowed
 from oracle.workspace import Limits, TreeWorkspace
-
-_CODE = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 
 
 class ExecutionOracle:
@@ -94,18 +90,26 @@ class ExecutionOracle:
         """The locks of the environments in use, by their ids."""
         return {built.lock_id: built.lock for built in self._built.values() if isinstance(built, Environment)}
 
+    def remarks(self, source: Source) -> list[str]:
+        """What is worth knowing of a source's environment: test requirements that could not be had."""
+        built = self._built.get(source.repo)
+        dropped = built.dropped if isinstance(built, Environment) else ()
+        return [f"the test requirement {line!r} cannot be had and was left out" for line in dropped]
+
     def settings_id(self, change: Change) -> str:
-        """A hash of everything that can move a verdict: the settings, the lock, and this room's own code."""
+        """A hash of everything that can move a verdict: the settings, the lock, and the code that reads sources and runs them."""
         built = self._built.get(change.repo)
         return content_id(self._settings(change.repo), built.lock_id if isinstance(built, Environment) else str(built))
 
     def _settings(self, repo: str) -> str:
-        made_with = [self.environments.python_version(), self.environments.as_of, self.environments.wheels_only, list(self.requirements.get(repo, ()))]
-        return json.dumps([_CODE, self.runs, self.processes, self.limits.collect, self.limits.test, self.limits.probe, *made_with])
+        made_with = [self.environments.python_version, self.environments.as_of, self.environments.wheels_only, list(self.requirements.get(repo, ()))]
+        return json.dumps(
+            [code_id("oracle", "claimflip.source"), self.runs, self.processes, self.limits.collect, self.limits.test, self.limits.probe, *made_with]
+        )
 
     def workspace(self, change: Change, parent: Path) -> TreeWorkspace:
         """A workspace over the parent's tree."""
-        return self._workspace(change, parent, "parent", pytest_config.of_parent(parent, change.test_files))
+        return self._workspace(change, parent, "parent", parent)
 
     def label(self, change: Change, claims: Sequence[Claim], parent: Path, child: Path) -> list[Label]:
         """One label a claim, in the claims' order; restores the parent's tests in ``child``."""
@@ -113,7 +117,6 @@ class ExecutionOracle:
             environment = self.environment(change)
         except BuildError as error:
             return broken(claims, f"no environment: {error}", "")
-        config = pytest_config.of_parent(parent, change.test_files)
         restore_tests(change, parent, child)
         modules: dict[str, set[str]] = defaultdict(set)  # a module that moved within the tree has two files
         before, after = SourceTree(parent), SourceTree(child)
@@ -125,7 +128,7 @@ class ExecutionOracle:
         trees: dict[Side, Path] = {"parent": parent, "child": child}
         with ThreadPoolExecutor(2 * self.processes) as pool:
             shares = [(side, number) for number in range(self.processes) for side in trees]
-            running = [pool.submit(self._share, change, trees[side], side, config, claims, number, sorted(modules)) for side, number in shares]
+            running = [pool.submit(self._share, change, trees[side], side, parent, claims, number, sorted(modules)) for side, number in shares]
             for (side, _), future in zip(shares, running, strict=True):
                 sides[side].add(future.result())
         failures = sides["child"].failures
@@ -136,14 +139,14 @@ class ExecutionOracle:
                 return broken(claims, elsewhere, environment.lock_id)
         return [label(claim, sides["parent"], sides["child"], range(self.runs), environment.lock_id) for claim in claims]
 
-    def _share(self, change: Change, tree: Path, side: Side, config: tuple[str, str], claims: Sequence[Claim], number: int, modules: Sequence[str]) -> SideRuns:
+    def _share(self, change: Change, tree: Path, side: Side, parent: Path, claims: Sequence[Claim], number: int, modules: Sequence[str]) -> SideRuns:
         """One process's share of the runs, every ``processes``-th from ``number`` on, in a copy of the tree; the hash seed is the number plus one."""
         copy = tree.with_name(f"{side}-{number}")
         shutil.copytree(tree, copy, symlinks=True)  # tests write into their tree: no two processes share one
-        space = self._workspace(change, copy, side, config)
+        space = self._workspace(change, copy, side, parent)
         files = sorted({claim.path for claim in claims})
         return space.run(files, [claim.nodeid for claim in claims], range(self.runs)[number :: self.processes], modules=modules, hash_seed=number + 1)
 
-    def _workspace(self, change: Change, tree: Path, side: Side, config: tuple[str, str]) -> TreeWorkspace:
+    def _workspace(self, change: Change, tree: Path, side: Side, parent: Path) -> TreeWorkspace:
         scratch = Path(tempfile.mkdtemp(dir=tree.parent, prefix=f"{tree.name}-scratch-"))
-        return TreeWorkspace(tree, scratch, self.environment(change), side=side, config=config, limits=self.limits, slots=self._slots)
+        return TreeWorkspace(tree, scratch, self.environment(change), side=side, parent=parent, limits=self.limits, slots=self._slots)

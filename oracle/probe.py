@@ -86,6 +86,7 @@ class Probe:
         self.root = os.path.realpath(job["root"])
         self.report = os.open(job["report"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.started = time.time()
+        self.running = 0  # the run child under way
         self.child = -1  # the pipe to write to, in a run child only
         self.reports: list[Any] = []
         self.origin = ""
@@ -131,6 +132,7 @@ class Probe:
     def pytest_runtestloop(self, session: Any) -> bool:
         """Instead of running: tell what was collected, then fork a child for each run."""
         start_clock(0)
+        signal.signal(signal.SIGTERM, self.stop)
         wanted = self.job["functions"]
         items = [item for item in session.items if isinstance(item, pytest.Function)]
         if wanted is not None:
@@ -167,6 +169,12 @@ class Probe:
 
     # -- runs
 
+    def stop(self, *_: Any) -> None:
+        """At the end of the probe's time: take the run child's group along, which is not the probe's own."""
+        if self.running:
+            os.killpg(self.running, signal.SIGKILL)
+        os._exit(1)
+
     def one_run(self, items: Any, run: int, excluded: Any) -> None:
         """Run the items in a forked child; where it dies or hangs, name the culprit, leave it out and run the rest again."""
         while True:
@@ -192,6 +200,7 @@ class Probe:
             os.close(receive)
             os.close(self.report)
             self.run_child(items, run, send)
+        self.running = pid
         os.close(send)
         outcomes: list[Any] = []
         modules: Any = {}
@@ -232,6 +241,7 @@ class Probe:
             pass
         if pid > 0:
             os.waitpid(pid, 0)
+        self.running = 0
         return outcomes, modules, (None if reason == "" else current), reason
 
     def run_child(self, items: Any, run: int, send: int) -> None:

@@ -34,12 +34,16 @@ PLUGINS = re.compile(r"pytest[-_](cov|xdist|randomly|random-order|mypy|mypy-plug
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A project's declarations: its normalised name (empty where it has none), and its runtime and test requirements as written."""
+    """A project's declarations: its normalised name (empty where it has none), and its runtime and test requirements as written.
+
+    ``entry_points`` is the text of an ``entry_points.txt``, empty where the project has none.
+    """
 
     name: str
     version: str
     runtime: tuple[str, ...]
     test: tuple[str, ...]
+    entry_points: str
 
 
 def declared(tree: Path) -> Declared:
@@ -64,7 +68,7 @@ def declared(tree: Path) -> Declared:
         by_tests = [line for group, line in groups if group in DEVELOPMENT_GROUPS and not TOOLS.match(line.lower())]
     own = canonicalize_name(str(name)) if name else ""
     version = info["Version"] or project.get("version") or poetry.get("version") or setup.get("metadata", "version", fallback="")
-    return Declared(name=own, version=str(version), runtime=_kept(runtime, own), test=_kept(by_tests, own))
+    return Declared(name=own, version=str(version), runtime=_kept(runtime, own), test=_kept(by_tests, own), entry_points=_entry_points(tree, project, setup))
 
 
 def _kept(lines: Iterable[str], own: str) -> tuple[str, ...]:
@@ -103,6 +107,17 @@ def _groups(info: Message, pyproject: Mapping[str, Any], setup: configparser.Con
     if setup.has_section("options.extras_require"):
         for group, text in setup.items("options.extras_require"):
             yield from ((canonicalize_name(group), line) for line in _requirement_lines(text))
+
+
+def _entry_points(tree: Path, project: Mapping[str, Any], setup: configparser.ConfigParser) -> str:
+    """What an archive's egg-info says, else what pyproject.toml or setup.cfg declare."""
+    for path in sorted(tree.glob("*.egg-info/entry_points.txt")) + sorted(tree.glob("src/*.egg-info/entry_points.txt")):
+        return _text(path)
+    groups = {"console_scripts": _table(project, "scripts"), "gui_scripts": _table(project, "gui-scripts"), **_table(project, "entry-points")}
+    lines = [f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in points.items()) for group, points in groups.items() if points]
+    if not lines and setup.has_section("options.entry_points"):
+        lines = [f"[{group}]\n{text.strip()}\n" for group, text in setup.items("options.entry_points")]
+    return "\n".join(lines)
 
 
 def _setuptools(tree: Path) -> Iterator[tuple[str, str]]:

@@ -45,6 +45,9 @@ def run(command: Sequence[str], *, cwd: Path, env: Mapping[str, str], seconds: f
         try:
             return Finished(returncode=process.wait(seconds), timed_out=False)
         except subprocess.TimeoutExpired:
+            process.terminate()  # the probe takes along what has left its group
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
             return Finished(returncode=-signal.SIGKILL, timed_out=True)
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from claimflip.records import Claim, Label, Outcome, Side, State
+from claimflip.records import Claim, Label, Outcome, Side, State, Truth
 from claimflip.source.paths import is_test_path
 
 _REMOVED = re.compile(
@@ -77,7 +77,7 @@ def cases_at_parent(claim: Claim, parent: SideRuns) -> list[str]:
 
 
 def claim_outcome(claim: Claim, cases: Sequence[str], side: SideRuns, run: int) -> Outcome:
-    """One run's outcome of a claim: any case fails → failed; else any case without an outcome → none; else passed (SPEC §3)."""
+    """One run's outcome of a claim: any case fails → failed; else any case without an outcome → none; else passed."""
     failure = side.failures.get(claim.path)
     if failure is not None:
         return Outcome(state="none", phase="collect", reason=f"{failure.kind}: {failure.detail}" if failure.detail else failure.kind)
@@ -106,35 +106,23 @@ def label(claim: Claim, parent: SideRuns, child: SideRuns, runs: Sequence[int], 
     before = tuple(claim_outcome(claim, cases, parent, run) for run in runs)
     after = tuple(claim_outcome(claim, cases, child, run) for run in runs)
     if any(one.state != "passed" for one in before):
-        return _unknown(claim, _reason(before, "t"), "parent", before, (), env_lock)
-    states = {one.state for one in after}
-    if states == {"passed"}:
-        verdict, reason = "held", ""
-    elif states == {"failed"}:
-        verdict, reason = "flipped", ""
-    else:
-        return _unknown(claim, _reason(after, "t+1"), "child", before, after, env_lock)
-    return Label(
-        claim_id=claim.claim_id,
-        verdict="held" if verdict == "held" else "flipped",
-        reason=reason,
-        stage="child",
-        quality=None,
-        parent_outcomes=before,
-        child_outcomes=after,
-        env_lock=env_lock,
-    )
+        return _label(claim, "unknown", _reason(before, "t"), "parent", before, (), env_lock)
+    verdicts: dict[frozenset[str], Truth] = {frozenset({"passed"}): "held", frozenset({"failed"}): "flipped"}
+    verdict = verdicts.get(frozenset(one.state for one in after))
+    if verdict is None:
+        return _label(claim, "unknown", _reason(after, "t+1"), "child", before, after, env_lock)
+    return _label(claim, verdict, "", "child", before, after, env_lock)
 
 
 def broken(claims: Sequence[Claim], reason: str, env_lock: str) -> list[Label]:
     """Labels of a change in which nothing can be said: every claim unknown, none forgotten."""
-    return [_unknown(claim, reason, "change", (), (), env_lock) for claim in claims]
+    return [_label(claim, "unknown", reason, "change", (), (), env_lock) for claim in claims]
 
 
-def _unknown(claim: Claim, reason: str, stage: str, before: tuple[Outcome, ...], after: tuple[Outcome, ...], env_lock: str) -> Label:
+def _label(claim: Claim, verdict: Truth, reason: str, stage: str, before: tuple[Outcome, ...], after: tuple[Outcome, ...], env_lock: str) -> Label:
     return Label(
         claim_id=claim.claim_id,
-        verdict="unknown",
+        verdict=verdict,
         reason=reason,
         stage=stage,
         quality=None,

@@ -24,6 +24,8 @@ from oracle.verdict import CaseOutcome, CollectionFailure, SideRuns, collection_
 PROBE = Path(__file__).with_name("probe.py")
 _CONFTEST = re.compile(r"ImportError while loading conftest '(?:(.*)/)?conftest\.py'")
 _ERROR = re.compile(r"^E\s+(\w+): (.*)$", re.MULTILINE)
+_LIBRARY = re.compile(r"/[^\s'\"():]*/(?=lib/python3|site-packages/)")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
 USAGE_ERROR = 4  # pytest's exit code for options or a conftest that it cannot take
 
 
@@ -39,12 +41,10 @@ class Limits:
 class TreeWorkspace:
     """One side's tree, ready to run: a scratch folder beside it, the environment, pytest's configuration as the parent has it.
 
-    ``slots`` bounds how many probes run at once over all workspaces.
+    ``parent`` is the tree whose configuration that is; ``slots`` bounds how many probes run at once over all workspaces.
     """
 
-    def __init__(
-        self, tree: Path, scratch: Path, environment: Environment, *, side: Side, config: tuple[str, str], limits: Limits, slots: BoundedSemaphore
-    ) -> None:
+    def __init__(self, tree: Path, scratch: Path, environment: Environment, *, side: Side, parent: Path, limits: Limits, slots: BoundedSemaphore) -> None:
         self.tree = tree
         self.scratch = scratch
         self.environment = environment
@@ -53,12 +53,16 @@ class TreeWorkspace:
         self.slots = slots
         self._metadata = scratch / "metadata"
         write_metadata(tree, self._metadata)
-        name, text = config
-        (tree / name).write_text(text, encoding="utf-8")
-        self._addopts = pytest_config.addopts(*config)
+        self._parent = parent
+
+    def _configure(self, test_modules: Sequence[str]) -> None:
+        name, text = pytest_config.of_parent(self._parent, test_modules)
+        (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.tree / name).write_text(text, encoding="utf-8")
+        self._addopts = pytest_config.addopts(name, text)
+        measures = ["--benchmark-disable"] if "pytest-benchmark==" in self.environment.lock else []  # the calls stay, their repetition goes
         # native: pytest's own tracebacks parse the whole test module anew for every failure
-        measures = ["--benchmark-disable"] if "pytest-benchmark==" in environment.lock else []  # the calls stay, their repetition goes
-        self._arguments = [*measures, "-c", name, f"--rootdir={tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native", "-q"]
+        self._arguments = [*measures, "-c", name, f"--rootdir={self.tree}", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=native", "-q"]
 
     def collect(self, test_modules: Sequence[str]) -> tuple[list[CollectedTest], dict[str, str]]:
         """Collect the modules in a fresh process; returns the items and, by module, the reason why one could not be collected."""
@@ -92,6 +96,10 @@ class TreeWorkspace:
                 lost = CaseOutcome(state="none", phase="call", reason=reason)
                 for later in (one for one in runs if one >= run):
                     side.outcomes.setdefault(later, {}).update({key: lost for key in items if key[0] == function})
+            if not report["ended"]:
+                lost = CaseOutcome(state="none", phase="call", reason="timeout" if report["died"].kind == "timeout" else "the probe was killed")
+                for run in set(runs) - report["runs"].keys():
+                    side.outcomes.setdefault(run, {}).update(dict.fromkeys(items, lost))
         return side
 
     def _reports(self, test_modules: Sequence[str], job: Mapping[str, Any], *, hash_seed: int) -> tuple[list[dict[str, Any]], dict[str, CollectionFailure]]:
@@ -99,6 +107,7 @@ class TreeWorkspace:
 
         Returns one report a process that came to its end, and the modules that have none.
         """
+        self._configure(test_modules)
         present = [module for module in test_modules if (self.tree / module).is_file()]
         failures = {module: CollectionFailure(kind="not collected", detail="no such file") for module in test_modules if module not in present}
         reports: list[dict[str, Any]] = []
@@ -146,7 +155,7 @@ class TreeWorkspace:
             finished = sandbox.run(
                 [str(self.environment.python), str(PROBE), str(folder / "job.json")], cwd=self.tree, env=env, seconds=self.limits.probe, log=log
             )
-        found = _read(report, self.side)
+        found = self._read(report)
         found["died"], found["conftest"] = self._autopsy(log, finished)
         refused = finished.returncode == USAGE_ERROR and not found["collecting"] and found["conftest"] == "//"
         found["refused"] = found["died"].detail.split() if refused else []
@@ -157,7 +166,7 @@ class TreeWorkspace:
         """Why a probe died, from what pytest printed; and the folder of a conftest that cannot be imported, with a slash, or a text that begins no path."""
         if finished.timed_out or finished.returncode == -signal.SIGALRM:
             return CollectionFailure(kind="timeout"), "//"
-        printed = log.read_bytes()[-8000:].decode("utf-8", "replace").replace(f"{self.tree}/", "")
+        printed = self._portable(log.read_bytes()[-8000:].decode("utf-8", "replace"))
         conftest = _CONFTEST.search(printed)
         error = _ERROR.findall(printed)
         lines = [line.strip() for line in printed.splitlines() if line.strip()]
@@ -166,27 +175,32 @@ class TreeWorkspace:
         said = next((line for line in lines if "error:" in line), lines[-1] if lines else f"exit {finished.returncode}")
         return CollectionFailure(kind="collection error", detail=said[:300]), "//"
 
+    def _read(self, path: Path) -> dict[str, Any]:
+        """The probe's report, put together; a last line cut off by a kill is left out."""
+        found: dict[str, Any] = {"items": [], "runs": {}, "excluded": [], "failures": {}, "modules": {}, "collecting": "", "ended": False}
+        for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
+            if not line.endswith(b"\n"):
+                break
+            event = json.loads(line)
+            kind = event["e"]
+            if kind == "items":
+                found["items"] = event["items"]
+            elif kind == "run":
+                found["runs"][event["run"]] = event["outcomes"]
+            elif kind == "excluded":
+                found["excluded"].append((event["function"], event["run"], event["reason"]))
+            elif kind == "collecting":
+                found["collecting"] = event["file"]
+            elif kind == "collect_error":
+                found["failures"][event["file"]] = collection_failure(self.side, event["type"], self._portable(event["message"]), skipped=event["skipped"])
+            elif kind == "modules":
+                found["modules"].update(event["modules"])
+            elif kind == "end":
+                found["ended"] = True
+        return found
 
-def _read(path: Path, side: Side) -> dict[str, Any]:
-    """The probe's report, put together; a last line cut off by a kill is left out."""
-    found: dict[str, Any] = {"items": [], "runs": {}, "excluded": [], "failures": {}, "modules": {}, "collecting": "", "ended": False}
-    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
-        if not line.endswith(b"\n"):
-            break
-        event = json.loads(line)
-        kind = event["e"]
-        if kind == "items":
-            found["items"] = event["items"]
-        elif kind == "run":
-            found["runs"][event["run"]] = event["outcomes"]
-        elif kind == "excluded":
-            found["excluded"].append((event["function"], event["run"], event["reason"]))
-        elif kind == "collecting":
-            found["collecting"] = event["file"]
-        elif kind == "collect_error":
-            found["failures"][event["file"]] = collection_failure(side, event["type"], event["message"], skipped=event["skipped"])
-        elif kind == "modules":
-            found["modules"].update(event["modules"])
-        elif kind == "end":
-            found["ended"] = True
-    return found
+    def _portable(self, text: str) -> str:
+        """A message as it would read on every machine: paths below the tree or the interpreter's library, no addresses of objects."""
+        for root in (self.tree, self.tree.resolve(), PROBE.parent):
+            text = text.replace(f"{root}/", "")
+        return _ADDRESS.sub("0x…", _LIBRARY.sub("", text))

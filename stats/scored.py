@@ -6,7 +6,10 @@ A question that an arm left unanswered stays in the frame, not fired and not cov
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from claimflip.corpus import Corpus, schema
@@ -38,13 +41,16 @@ def answered(questions: pd.DataFrame, predictions: Mapping[str, pd.DataFrame]) -
     """One row a (question, arm): the columns of ``asked`` with ``arm``, ``verdict``, ``fired`` and ``covered`` (both bool).
 
     ``predictions`` maps an arm's name, with ``@model`` where it has one, to its frame; of repeated answers the first (``repeat`` 0)
-    counts. No verdict is charged as held: it never fires. Raises CorpusError where an arm answered one question twice.
+    counts. No verdict is charged as held: it never fires. Raises CorpusError where an arm answered one question twice, or one that is not asked:
+    its answers are older than the questions.
     """
     parts = []
     for arm, frame in predictions.items():
         first = frame.loc[frame["repeat"] == 0, ["question_id", "verdict"]]
         if first["question_id"].duplicated().any():
             raise CorpusError(f"arm {arm!r} answered a question twice: delete its predictions and run 'claimflip score' again")
+        if not first["question_id"].isin(questions["question_id"]).all():
+            raise CorpusError(f"arm {arm!r} was asked other questions than the split has now: run 'claimflip score' with it")
         parts.append(questions.merge(first, on="question_id", how="left").assign(arm=arm))
     rows = pd.concat(parts, ignore_index=True) if parts else questions.iloc[:0].assign(verdict="", arm="")
     rows["covered"] = rows["verdict"].notna().astype(bool)
@@ -52,23 +58,37 @@ def answered(questions: pd.DataFrame, predictions: Mapping[str, pd.DataFrame]) -
     return rows
 
 
-def read_asked(corpus: Corpus, split: str) -> pd.DataFrame:
-    """``asked`` for a split of a corpus; no rows where nothing in the corpus could be labelled."""
-    labels = read_labels(corpus)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """All that a scored split rests on, each table read once: ``questions`` is of ``asked``, ``answers`` of ``answered``."""
+
+    changes: pd.DataFrame
+    claims: pd.DataFrame
+    labels: pd.DataFrame
+    questions: pd.DataFrame
+    answers: pd.DataFrame
+
+
+def read_scored(corpus: Corpus, split: str) -> Scored:
+    """Read a split of a corpus; no labels where there was no claim to label, no questions where no label is a verdict.
+
+    Raises CorpusError where a stage has not been run.
+    """
+    changes, claims = corpus.changes, corpus.claims
+    labels = corpus.labels if len(claims) or corpus.has_labels() else schema(Label).empty_table().to_pandas()
     known = labels["verdict"].isin(["held", "flipped"]).any()
     questions = corpus.questions(split) if known or split in corpus.splits() else schema(Question).empty_table().to_pandas()
-    return asked(questions, corpus.claims, corpus.changes, labels)
+    questions = asked(questions, claims, changes, labels)
+    stored = {name: corpus.read_table(Prediction, split=split, name=name).to_pandas() for name in corpus.arms(split)}
+    return Scored(changes=changes, claims=claims, labels=labels, questions=questions, answers=answered(questions, stored))
 
 
 def read_answered(corpus: Corpus, split: str) -> pd.DataFrame:
     """``answered`` for a split of a corpus: ``read_answered(open_corpus(path), "heldout")``."""
-    stored = {name: corpus.read_table(Prediction, split=split, name=name).to_pandas() for name in corpus.arms(split)}
-    return answered(read_asked(corpus, split), stored)
+    return read_scored(corpus, split).answers
 
 
-def read_labels(corpus: Corpus) -> pd.DataFrame:
-    """The corpus's labels; no rows where there was no claim to label, an error where labelling has not been run."""
-    if corpus.claims.empty and not (corpus.path / "labels.parquet").exists():
-        frame: pd.DataFrame = schema(Label).empty_table().to_pandas()
-        return frame
-    return corpus.labels
+def natural_rate(note: Mapping[str, Any], kind: str) -> float:
+    """The natural flip rate that a split's note (``corpus.note(split, "questions")``) records for a kind of source; NaN where it is unknown."""
+    found = (note.get("natural_rates") or {}).get(kind)
+    return np.nan if found is None else float(found)

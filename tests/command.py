@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -46,3 +47,20 @@ def files(corpus: Path) -> dict[str, bytes]:
     """Every file of a corpus but the ledger, which holds timings, and hidden ones."""
     names = (path for path in corpus.rglob("*") if path.is_file() and not path.name.startswith(("ledger", ".")))
     return {path.relative_to(corpus).as_posix(): path.read_bytes() for path in names}
+
+
+def running(marker: str) -> list[str]:
+    """Command lines of the processes that have the marker in it; a moment is given to the kernel to bury the killed."""
+    found: list[str] = []
+    for _ in range(50):
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = path.read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            found += [line] if marker in line else []
+        if not found:
+            break
+        time.sleep(0.1)
+    return found

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from synthetic import a_change
 
 from claimflip.ledger import Ledger
 from claimflip.protocols import Workspace
-from claimflip.records import Change, Claim, Label, Side, change_id
+from claimflip.records import Change, Claim, Label, Side
 from claimflip.source.paths import is_source_path, is_test_path
 from mining.claims import claims_of, touched_test_modules
 from oracle.environment import Environment, Environments
@@ -43,20 +43,11 @@ class TwoTrees:
 
     def __post_init__(self) -> None:
         touched = sorted(path for path in {*self.parent, *self.child} if self.parent.get(path) != self.child.get(path))
-        self.change = Change(
-            change_id=change_id("worlds", self.repo, "t", "t+1"),
+        self.change = a_change(
             repo=self.repo,
             kind="worlds",
-            parent="t",
-            child="t+1",
-            date=datetime(2024, 1, 1, tzinfo=UTC),
-            order=0,
-            is_merge=False,
-            deleted_assertions=1,
-            net_deleted_assertions=1,
             source_files=tuple(path for path in touched if is_source_path(path)),
             test_files=tuple(path for path in touched if is_test_path(path)),
-            source_diff="",
         )
 
     def describe(self) -> Mapping[str, object]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import dedent
 
+from synthetic import a_change, a_claim
+
 from claimflip.protocols import Arm, ArmInput
-from claimflip.records import Change, Claim, Prediction, Question, change_id, claim_id, question_id
+from claimflip.records import Prediction, Question, question_id
 from claimflip.source.definitions import Definitions
 from claimflip.source.modules import SourceTree
 from claimflip.source.paths import is_source_path
@@ -33,21 +34,7 @@ def small_change(
     """A change from ``parent`` to the same files with ``child`` laid over (None removes). A claim is a node id, with ``defined_in`` where it is inherited."""
     after = {path: content for path, content in {**parent, **child}.items() if content is not None}
     source = tuple(sorted(path for path in {*parent, *after} if is_source_path(path) and parent.get(path) != after.get(path)))
-    change = Change(
-        change_id=change_id("worlds", "small", "t", "t+1"),
-        repo="small",
-        kind="worlds",
-        parent="t",
-        child="t+1",
-        date=datetime(2024, 1, 1, tzinfo=UTC),
-        order=0,
-        is_merge=False,
-        deleted_assertions=1,
-        net_deleted_assertions=1,
-        source_files=source,
-        test_files=(),
-        source_diff="",
-    )
+    change = a_change(repo="small", kind="worlds", source_files=source, test_files=())
     before = write(folder / "parent", parent)
     definitions = Definitions(SourceTree(before))
     found = {}
@@ -55,18 +42,8 @@ def small_change(
         nodeid, defined_in = entry if isinstance(entry, tuple) else (entry, entry.replace("::", ".").replace(".py.", ".py::", 1))
         path, _, qualname = defined_in.partition("::")
         text = definitions.of_file(path)[qualname].text
-        identity = claim_id(change.change_id, nodeid, text)
-        found[identity] = Claim(
-            claim_id=identity,
-            change_id=change.change_id,
-            nodeid=nodeid,
-            path=nodeid.partition("::")[0],
-            qualname=".".join(nodeid.split("::")[1:]),
-            text=text,
-            defined_in=defined_in,
-            fixtures=tuple(fixtures),
-            cases=("",),
-        )
+        claim = a_claim(change_id=change.change_id, nodeid=nodeid, text=text, defined_in=defined_in, fixtures=tuple(fixtures))
+        found[claim.claim_id] = claim
     questions = tuple(
         Question(
             question_id=question_id("small", "code", claim.claim_id, claim.text, ""),

@@ -8,12 +8,11 @@ definitions, and asks git on every load.
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from claimflip.source.modules import Function, Import, SourceFile, SourceTree, imported_literal
+from claimflip.source.modules import Function, Import, SourceFile, SourceTree, first_line, imported_literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,16 +264,7 @@ def _flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _text(file: SourceFile, node: ast.stmt) -> str:
     if not isinstance(node, ast.ClassDef):
-        return _lines(file, _first_line(node), node.end_lineno or node.lineno)
-    header = _lines(file, _first_line(node), max(_first_line(node.body[0]) - 1, node.lineno))
+        return file.excerpt(first_line(node), node.end_lineno or node.lineno).strip()
+    header = file.excerpt(first_line(node), max(first_line(node.body[0]) - 1, node.lineno)).strip()
     simple = (statement for statement in class_statements(node) if not any(isinstance(child, ast.stmt) for child in ast.iter_child_nodes(statement)))
-    return "\n".join([header, *(_lines(file, statement.lineno, statement.end_lineno or statement.lineno) for statement in simple)])
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _lines(file: SourceFile, first: int, last: int) -> str:
-    return textwrap.dedent("\n".join(file.lines[first - 1 : last])).strip()
+    return "\n".join([header, *(file.excerpt(statement.lineno, statement.end_lineno or statement.lineno).strip() for statement in simple)])

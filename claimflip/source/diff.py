@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from claimflip.errors import LeakError
@@ -81,14 +81,13 @@ def truncate(diff: str, limit: int = DIFF_LIMIT) -> tuple[str, bool]:
 class LeakCheck:
     """Keeps a change's tests out of its diff: no test line of 20 or more characters may stand there, unless it stands in the source as well.
 
-    Build it once a change, with ``of``, and call ``check`` before every prompt that shows a diff *of that change* (under shuffled diffs that is not the
-    claim's own change). To stand somewhere means to be contained in a line: an indented, quoted or commented copy is a copy.
-    So a diff made of source lines alone always passes, a doctest that repeats a test included, and a moved file or a test beside the source does not.
+    Made for one change, it holds for diffs *of that change* (under shuffled diffs that is not the claim's own). To stand somewhere means to be contained in
+    a line: an indented, quoted or commented copy is a copy. So a diff made of source lines alone always passes, a doctest that repeats a test included,
+    and a moved file or a test beside the source does not.
     """
 
     test_lines: frozenset[str]
     source_texts: tuple[str, ...]
-    _passed: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, test_texts: Iterable[str], source_texts: Iterable[str]) -> LeakCheck:
@@ -98,9 +97,6 @@ class LeakCheck:
 
     def check(self, diff: str) -> None:
         """Pass silently, or raise LeakError with the first such line."""
-        if hash(diff) in self._passed:
-            return
         for line in sorted(line for line in self.test_lines if line in diff):
             if not any(line in text for text in self.source_texts):
                 raise LeakError(f"a test line stands in the diff: {line[:80]!r}: its file must count as a test (claimflip/source/paths.py)")
-        self._passed.add(hash(diff))

@@ -24,6 +24,13 @@ class SourceFile:
     tree: ast.Module
     note: str = ""
 
+    def excerpt(self, first: int, last: int) -> str:
+        """The lines from the first to the last, 1-based and both included, without the first one's indent."""
+        # not textwrap.dedent: a string that starts in column 0 would leave a whole function indented, which no longer parses
+        start = self.lines[first - 1]
+        indent = start[: len(start) - len(start.lstrip())]
+        return "\n".join(line.removeprefix(indent) for line in self.lines[first - 1 : last])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
@@ -52,7 +59,7 @@ class SourceTree:
     def read(self, path: str) -> SourceFile:
         """The file, decoded by its own coding line; one that cannot be read or parsed has an empty tree and a note."""
         if path not in self._read:
-            self._read[path] = _source_file(self.root / path)
+            self._read[path] = read_source(self.root / path)
         return self._read[path]
 
     def module_name(self, path: str) -> str:
@@ -163,14 +170,22 @@ def parsed(text: str) -> tuple[ast.Module, str]:
         return ast.Module(body=[], type_ignores=[]), _note(error)
 
 
-def _source_file(path: Path) -> SourceFile:
+def read_source(path: Path) -> SourceFile:
+    """One Python file as its coding line says, every line end ``\\n``; see SourceFile for one that cannot be read or parsed."""
     try:
         with tokenize.open(path) as stream:
             text = stream.read()
     except (SyntaxError, ValueError, OSError) as error:
         return SourceFile(text="", lines=(), tree=ast.Module(body=[], type_ignores=[]), note=_note(error))
     tree, note = parsed(text)
+    # not splitlines(): it also breaks at form feeds, which ast does not count
     return SourceFile(text=text, lines=tuple(text.split("\n")), tree=tree, note=note)
+
+
+def first_line(node: ast.stmt) -> int:
+    """The line on which a statement starts, 1-based: that of its first decorator, where it has one."""
+    decorators = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _note(error: Exception) -> str:

@@ -12,7 +12,7 @@ from claimflip.records import Verdict
 from mining.worlds.behaviours import Argument, Behaviour, Charge, Cleaning, Limit, Notice, Padding, Register, Scan, State, Table
 from mining.worlds.suite import PACKAGE, WorldTest, suite, tests_of
 
-# SPEC's world: about 18 of 96 definitions drift in a data step
+# as in EA-Graph's worlds, about 18 of 96 definitions drift in a data step
 MODULES, BEHAVIOURS = 12, 96
 _DRIFTING = 18 / 96
 _PLACES = ("berths", "cargo", "tariffs", "manifests", "pilots", "tides", "customs", "crews", "routes", "depots", "signals", "ledgers")

@@ -13,8 +13,7 @@ from typing import Any
 from filelock import FileLock
 
 from claimflip.errors import SourceError
-from claimflip.protocols import Workspace
-from claimflip.records import Change, Claim, Kind, Side, Verdict, content_id
+from claimflip.records import Change, Kind, Side, Verdict, content_id
 from mining.claims import collected_claims
 from mining.ranking import rank
 from mining.repository import Repository
@@ -58,8 +57,8 @@ class World:
         """The steps, ranked by deleted assertions as those of any repository."""
         repository, commits = self._repository()
         names = {commit: name for name, commit in commits.items()}
-        ranked = rank(repository, repository.steps(_BRANCH), repo=self.repo, kind=self.kind, limit=None, names=names)
-        self._kept = len(ranked)
+        ranked, counts = rank(repository, repository.steps(_BRANCH), repo=self.repo, kind=self.kind, limit=None, names=names)
+        self._kept = counts["kept"]
         yield from ranked
 
     def export(self, change: Change, side: Side, into: Path) -> None:
@@ -70,9 +69,7 @@ class World:
             raise SourceError(f"the world {self.repo!r} has no state {name}: mine again, with the same seed, sizes and steps")
         repository.export(commits[name], into)
 
-    def claims(self, change: Change, workspace: Workspace) -> tuple[list[Claim], dict[str, str]]:
-        """The claims of a step, and what gave none."""
-        return collected_claims(change, workspace)
+    claims = staticmethod(collected_claims)
 
     def describe(self) -> Mapping[str, Any]:
         """Seed, sizes, steps, head and counts."""

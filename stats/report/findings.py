@@ -17,7 +17,7 @@ from stats.figures import costs, forest, render
 from stats.intervals import RELIABLE_FROM
 from stats.paired import mcnemar
 from stats.printed import Table, percent
-from stats.scored import read_answered, read_asked, read_labels
+from stats.scored import Scored, natural_rate, read_scored
 
 FLIPS_SHOWN = 3
 
@@ -51,57 +51,62 @@ class Findings:
     written_by: str
     note: Mapping[str, Any]
     locks: tuple[str, ...]
+    spent: tuple[tuple[str, str], ...]
     remarks: tuple[str, ...]
 
 
 def find(corpus: Corpus, split: str, *, resamples: int, seed: int) -> Findings:
     """Compute every table and figure; one bootstrap seed serves all kinds. Raises CorpusError where a stage has not been run."""
-    info, note, labels, changes, claims = corpus.info(), corpus.note(split, "questions"), read_labels(corpus), corpus.changes, corpus.claims
-    questions, answers = read_asked(corpus, split), read_answered(corpus, split)
-    problems = info.get("problems") or []
-    origin = tables.corpus_table(changes, claims, labels, info.get("sources") or [], problems)
-    lost = tables.discards_table(changes, claims, labels)
-    name, identity = str(info.get("name") or corpus.path.resolve().name), corpus_id(labels)
-    kinds = sorted(origin["kind"].unique())
-    found = []
-    for kind in kinds:
-        rate = natural_rate(note, kind, alone=questions["kind"].nunique() <= 1)
-        asked, answered, here = (frame[frame["kind"] == kind].reset_index(drop=True) for frame in (questions, answers, origin))
+    info, note, scored = corpus.info(), corpus.note(split, "questions"), read_scored(corpus, split)
+    sources, problems = info.get("sources") or [], info.get("problems") or []
+    origin = tables.corpus_table(scored.changes, scored.claims, scored.labels, sources, problems)
+    name, identity = str(info.get("name") or corpus.path.resolve().name), corpus_id(scored.labels)
+    about = f"Corpus {name} ({identity})"
+    kinds = []
+    for kind, here in origin.groupby("kind", sort=True):
+        rate = natural_rate(note, str(kind))
         footnote = (
-            f"Corpus {name} ({identity}), {kind} sources; split {split}, seed {note.get('seed', 'not recorded')}; claimflip {__version__}; "
+            f"{about}, {kind} sources; split {split}, seed {note.get('seed', 'not recorded')}; claimflip {__version__}; "
             f"natural flip rate {percent(rate)}; no verdict is charged as held; what fires is re-verified, the rest is served."
         )
-        sampled = f"{footnote} Intervals: 95 % percentile bootstrap, {resamples} resamples, seed {seed}."
-        made = [presented.corpus(here, footnote), presented.discards(lost[lost["kind"] == kind].reset_index(drop=True), footnote)]
-        figures: dict[str, dict[str, bytes]] = {}
-        if len(answered):
-            intervals = tables.intervals_table(answered, rate, resamples=resamples, rng=np.random.default_rng(seed))
-            arms = tables.arms_table(answered, rate, intervals)
-            made += _of_arms(answered, changes, arms, intervals, footnote, sampled)
-            figures = {"forest": render(forest, arms), "costs": render(costs, arms)}
-        suffix = "" if len(kinds) == 1 else f"-{kind}"
-        found.append(
-            KindFindings(
-                kind=kind,
-                suffix=suffix,
-                footnote=sampled,
-                facts=_facts(here, asked, rate),
-                tables={table.name: replace(table, name=table.name + suffix) for table in made},
-                figures=figures,
-                remarks=_remarks(asked, answered, rate),
-            )
-        )
+        suffix = "" if origin["kind"].nunique() == 1 else f"-{kind}"
+        kinds.append(_of_kind(scored, here.reset_index(drop=True), rate, footnote, suffix=suffix, resamples=resamples, seed=seed))
     return Findings(
         corpus=name,
         corpus_id=identity,
         split=split,
-        kinds=tuple(found),
-        problems=presented.problems(tables.problems_table(problems, changes), f"Corpus {name} ({identity}); claimflip {__version__}."),
-        sources=tuple(info.get("sources") or ()),
+        kinds=tuple(kinds),
+        problems=presented.problems(tables.problems_table(problems, scored.changes), f"{about}; claimflip {__version__}."),
+        sources=tuple(sources),
         written_by=str(info.get("version", "")),
         note=note,
-        locks=tuple(sorted({str(lock) for lock in labels["env_lock"] if lock})),
+        locks=tuple(sorted({str(lock) for lock in scored.labels["env_lock"] if lock})),
+        spent=_spent(corpus, split),
         remarks=_general_remarks(origin),
+    )
+
+
+def _of_kind(scored: Scored, origin: pd.DataFrame, rate: float, footnote: str, *, suffix: str, resamples: int, seed: int) -> KindFindings:
+    """What was found on the one kind of source that ``origin`` (``stats.tables.corpus_table``) is about, at its natural rate."""
+    kind = str(origin["kind"].iloc[0])
+    lost = tables.discards_table(scored.changes, scored.claims, scored.labels)
+    asked, answered, lost = (frame[frame["kind"] == kind].reset_index(drop=True) for frame in (scored.questions, scored.answers, lost))
+    sampled = f"{footnote} Intervals: 95 % percentile bootstrap, {resamples} resamples, seed {seed}."
+    made = [presented.corpus(origin, footnote), presented.discards(lost, footnote)]
+    figures: dict[str, dict[str, bytes]] = {}
+    if len(answered):
+        intervals = tables.intervals_table(answered, rate, resamples=resamples, rng=np.random.default_rng(seed))
+        arms = tables.arms_table(answered, rate, intervals)
+        made += _of_arms(answered, scored.changes, arms, intervals, footnote, sampled)
+        figures = {"forest": render(forest, arms), "costs": render(costs, arms)}
+    return KindFindings(
+        kind=kind,
+        suffix=suffix,
+        footnote=sampled,
+        facts=_facts(origin, asked, rate),
+        tables={table.name: replace(table, name=table.name + suffix) for table in made},
+        figures=figures,
+        remarks=_remarks(asked, answered, rate),
     )
 
 
@@ -122,10 +127,11 @@ def corpus_id(labels: pd.DataFrame) -> str:
     return content_id("corpus", *sorted(f"{claim} {verdict}" for claim, verdict in labels[["claim_id", "verdict"]].itertuples(index=False)))
 
 
-def natural_rate(note: Mapping[str, Any], kind: str, *, alone: bool) -> float:
-    """The natural flip rate that the split recorded for this kind, or the pool's where only one kind was asked (``alone``); NaN if unknown."""
-    found = (note.get("natural_rates") or {}).get(kind, note.get("natural_rate") if alone else None)
-    return np.nan if found is None else float(found)
+def _spent(corpus: Corpus, split: str) -> tuple[tuple[str, str], ...]:
+    """What each arm's answers cost, in words; nothing of an arm whose answers cost nothing."""
+    notes = {arm: corpus.note(split, arm) for arm in corpus.arms(split)}
+    costly = {arm: note for arm, note in notes.items() if any(note.get(name) for name in ("tokens_in", "tokens_out", "usd"))}
+    return tuple((arm, "{tokens_in:,} tokens sent, {tokens_out:,} received, {usd:.2f} USD".format(**note)) for arm, note in costly.items())
 
 
 def _facts(origin: pd.DataFrame, questions: pd.DataFrame, rate: float) -> tuple[tuple[str, str], ...]:

@@ -20,8 +20,8 @@ from stats.figures import CLAIMS, INK, PAPER, REFERENCE, REPOSITORIES, write_fig
 from stats.metrics import measure
 from stats.presented import LEGEND
 from stats.printed import number, plain, visible
-from stats.report.findings import find, natural_rate
-from stats.scored import read_answered
+from stats.report.findings import find
+from stats.scored import natural_rate, read_answered
 
 CAPTIONS = {
     "forest": "Precision and recall of each arm: the point is what was measured, the bars are 95 % intervals. An arm left of the dashed line is right less "
@@ -69,7 +69,7 @@ class HtmlReport:
         answers, note, blocks = read_answered(corpus, split), corpus.note(split, "questions"), []
         kinds = sorted(answers["kind"].unique())
         for kind in kinds:
-            frame = measure(answers[answers["kind"] == kind], natural_rate(note, kind, alone=len(kinds) == 1))
+            frame = measure(answers[answers["kind"] == kind], natural_rate(note, kind))
             ratios = {"P": "precision", "R": "recall", "F1": "f1", "coverage": "coverage", "natural P": "natural_precision"}
             shown = frame[["arm", "n", "fires"]].assign(
                 **{"flips caught": [f"{caught} of {flips}" for caught, flips in zip(frame["tp"], frame["flips"], strict=True)]},

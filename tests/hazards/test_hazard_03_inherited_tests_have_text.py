@@ -8,32 +8,17 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from synthetic import a_change
 
 import oracle
 from claimflip.protocols import CollectedTest
-from claimflip.records import Change
 from mining.claims import claims_of, collected_claims
 from mining.worlds.world import World
 
-CHANGE = Change(
-    change_id="0" * 16,
-    repo="r",
-    kind="git",
-    parent="a",
-    child="b",
-    date=datetime(2024, 1, 1, tzinfo=UTC),
-    order=0,
-    is_merge=False,
-    deleted_assertions=1,
-    net_deleted_assertions=1,
-    source_files=("lib.py",),
-    test_files=("tests/test_it.py",),
-    source_diff="",
-)
+CHANGE = a_change(source_files=("lib.py",), test_files=("tests/test_it.py",))
 
 
 class Collected:

@@ -7,9 +7,9 @@ what it started must be gone.
 
 from __future__ import annotations
 
-import time
 import uuid
-from pathlib import Path
+
+from command import running
 
 PACKAGE = """
     import threading
@@ -46,21 +46,6 @@ LIMITS = {"runs": 4, "test_seconds": 1}
 def with_hung(*functions: str) -> tuple[dict[str, str], dict[str, str]]:
     tests = NEIGHBOURS.format("\n\n".join(functions).replace("\n", "\n    "))
     return {"pkg.py": PACKAGE, "tests/test_pkg.py": tests}, {"pkg.py": CHILD, "tests/test_pkg.py": "\n"}
-
-
-def running(marker: str) -> list[str]:
-    """Processes whose command line holds the marker; a moment is given to the kernel to bury the killed."""
-    for _ in range(50):
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                found += [path.parent.name] if marker.encode() in path.read_bytes() else []
-            except OSError:
-                continue
-        if not found:
-            return []
-        time.sleep(0.1)
-    return found
 
 
 def test_a_lock_that_is_never_released_costs_one_verdict(judge) -> None:

@@ -30,7 +30,7 @@ def changes(tmp_path: Path, before: dict[str, bytes], after: dict[str, bytes]) -
         sha = repository.commit(tree, message=str(number), date=datetime(2024, 1, 1 + number, tzinfo=UTC), parent=sha)
     assert sha is not None
     repository.set_branch("main", sha)
-    return repository, rank(repository, repository.steps("main"), repo="toy", kind="git", limit=None)
+    return repository, rank(repository, repository.steps("main"), repo="toy", kind="git", limit=None)[0]
 
 
 def test_latin1_sources_are_ranked_shown_and_exported_as_they_are(tmp_path: Path) -> None:
@@ -42,9 +42,9 @@ def test_latin1_sources_are_ranked_shown_and_exported_as_they_are(tmp_path: Path
     )
     assert change.deleted_assertions == 1
     assert "-NAME = 'caf\\xe9'\n+NAME = 'th\\xe9'\n" in change.source_diff
-    repository.export(change.child, tmp_path / "out")
-    assert (tmp_path / "out/pkg/core.py").read_bytes() == new
-    assert repository.read(change.parent, "pkg/core.py") == old
+    for sha, content in ((change.parent, old), (change.child, new)):
+        repository.export(sha, tmp_path / sha)
+        assert (tmp_path / sha / "pkg/core.py").read_bytes() == content
 
 
 def test_carriage_returns_and_attributes_that_would_convert_them_change_nothing(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_submodule_is_an_empty_folder_and_no_reason_to_stop(tmp_path: Path) ->
         who = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"]
         parent = _commit_tree(repository, who, root, parent)
     repository.set_branch("main", parent)
-    (change,) = rank(repository, repository.steps("main"), repo="toy", kind="git", limit=None)
+    (change,), _ = rank(repository, repository.steps("main"), repo="toy", kind="git", limit=None)
     assert change.test_files == ("tests/cases", "tests/test_core.py")
     repository.export(change.child, tmp_path / "out")
     assert list((tmp_path / "out/tests/cases").iterdir()) == []

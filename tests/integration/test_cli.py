@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -80,13 +81,19 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def labelled(configs: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(configs: Path, cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus that was mined and labelled by the command."""
     out = tmp_path_factory.mktemp("corpora") / "world"
     for stage in ("mine", "label"):
         done = claimflip(stage, *settings(configs, cache, out), cwd=out.parent)
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return out
+
+
+@pytest.fixture
+def labelled(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be scored."""
+    return Path(shutil.copytree(made, tmp_path / "labelled"))
 
 
 def refused(result: tuple[int, str, str], *named: str) -> None:
@@ -225,7 +232,7 @@ def test_an_index_that_does_not_answer_is_told_in_one_line(configs: Path, tmp_pa
 # -- runs
 
 
-def test_a_multirun_makes_a_corpus_for_each_job(configs: Path, cache: Path, labelled: Path, tmp_path: Path) -> None:
+def test_a_multirun_makes_a_corpus_for_each_job(configs: Path, cache: Path, made: Path, tmp_path: Path) -> None:
     given = settings(configs, cache, tmp_path / "out")
     done = claimflip("mine", "-m", *given, "corpus.sources.first.seed=0,1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -234,7 +241,7 @@ def test_a_multirun_makes_a_corpus_for_each_job(configs: Path, cache: Path, labe
     corpora = [open_corpus(path) for path in found]
     assert [corpus.info()["sources"][0]["seed"] for corpus in corpora] == [0, 1]
     assert set(corpora[0].claims.claim_id).isdisjoint(corpora[1].claims.claim_id)
-    assert files(found[0])["claims.parquet"] == files(labelled)["claims.parquet"], "the first job's corpus is that of a run by itself"
+    assert files(found[0])["claims.parquet"] == files(made)["claims.parquet"], "the first job's corpus is that of a run by itself"
     assert {path.name for path in tmp_path.iterdir()} == {"multirun.yaml", *(path.name for path in found)}, "no log files, no outputs folder"
 
 
@@ -264,7 +271,7 @@ def test_an_arm_that_answers_a_strangers_question_is_stopped_by_name(command, co
 
 
 def test_an_arm_without_predict_and_one_with_a_wrong_setting_are_told(command, configs: Path, cache: Path, labelled: Path, own_arms: Path) -> None:
-    refused(command("score", *settings(configs, cache, labelled, "+arms.mine._target_=own_arms.Mute")), "'mine'", "predict(given)")
+    refused(command("score", *settings(configs, cache, labelled, "+arms.mine._target_=own_arms.Mute")), "arms.mine", "lacks predict")
     given = ["+arms.mine._target_=own_arms.Moody", "+arms.mine.level=high"]
     refused(command("score", *settings(configs, cache, labelled, *given)), "arms.mine.level='high'", "int")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from synthetic import write_corpus
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "reproduce_tables.ipynb"
 
@@ -16,9 +17,6 @@ def test_the_committed_notebook_carries_no_outputs():
 
 
 def test_it_reproduces_the_tables_of_a_corpus(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "unit"))
-    from synthetic import write_corpus
-
     write_corpus(
         tmp_path / "corpus", {"attrs": ["flipped", "held"], "parse": ["held", "flipped"]}, {"a0": ["flipped"] * 4, "a4": ["flipped", "held", None, "held"]}
     )

@@ -16,31 +16,27 @@ from mining.worlds.world import World
 
 
 @pytest.fixture(scope="module")
-def smoked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
-    """The corpus of one whole smoke, its exit code and what it printed."""
-    from contextlib import redirect_stdout
-    from io import StringIO
-
-    out, printed = tmp_path_factory.mktemp("smoke") / "corpus", StringIO()
-    with redirect_stdout(printed):
-        code = repro_smoke.main(["--out", str(out)])
-    return out, code, printed.getvalue()
-
-
-@pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return World("smoke", seed=0, cache=tmp_path_factory.mktemp("cache"), modules=4, behaviours=24)
 
 
+@pytest.fixture(scope="module")
+def smoked(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus of one of the smoke's two runs; both are made by the wheel's test."""
+    return repro_smoke.run(tmp_path_factory.mktemp("smoke") / "corpus", world, repro_smoke.default_oracle()).path
+
+
 @pytest.fixture
-def corpus(smoked: tuple[Path, int, str], tmp_path: Path) -> Corpus:
+def corpus(smoked: Path, tmp_path: Path) -> Corpus:
     """A copy of the smoke's corpus, to be damaged."""
-    shutil.copytree(smoked[0], tmp_path / "corpus")
+    shutil.copytree(smoked, tmp_path / "corpus")
     return open_corpus(tmp_path / "corpus")
 
 
-def test_the_smoke_passes_and_names_each_invariant(smoked: tuple[Path, int, str]) -> None:
-    _, code, printed = smoked
+def test_the_smoke_passes_and_names_each_invariant(monkeypatch: pytest.MonkeyPatch, smoked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(repro_smoke, "run", lambda out, world, oracle: open_corpus(shutil.copytree(smoked, out)))
+    code = repro_smoke.main([])
+    printed = capsys.readouterr().out
     assert code == 0, printed
     names = [line.removeprefix("ok ") for line in printed.splitlines() if line.startswith("ok ")]
     assert names == [*(invariant.__name__ for invariant in repro_smoke.INVARIANTS), "same_bytes"]
@@ -108,11 +104,11 @@ def test_an_intact_corpus_passes_every_check(corpus: Corpus, world: World) -> No
     assert repro_smoke.check(corpus, world) == [invariant.__name__ for invariant in repro_smoke.INVARIANTS]
 
 
-def test_other_bytes_in_a_second_run_are_told_by_file(corpus: Corpus, smoked: tuple[Path, int, str]) -> None:
-    repro_smoke.same_bytes(smoked[0], corpus.path)
+def test_other_bytes_in_a_second_run_are_told_by_file(corpus: Corpus, smoked: Path) -> None:
+    repro_smoke.same_bytes(smoked, corpus.path)
     with_first(corpus, "held", reason="another day")
     with pytest.raises(repro_smoke.InvariantBroken, match=r"labels\.parquet differs between two runs"):
-        repro_smoke.same_bytes(smoked[0], corpus.path)
+        repro_smoke.same_bytes(smoked, corpus.path)
 
 
 def test_a_broken_invariant_ends_the_smoke_with_1_and_its_name(monkeypatch: pytest.MonkeyPatch, corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,5 +118,5 @@ def test_a_broken_invariant_ends_the_smoke_with_1_and_its_name(monkeypatch: pyte
 
     monkeypatch.setattr(repro_smoke, "run", doctored)
     monkeypatch.setattr(repro_smoke, "default_oracle", lambda: None)
-    assert repro_smoke.main([], oracle=lambda: None) == 1
+    assert repro_smoke.main([]) == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("BROKEN the_oracle_agrees_with_the_generator: ")

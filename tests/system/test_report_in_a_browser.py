@@ -1,13 +1,12 @@
 """The report as a reader opens it: from disk, in a real browser. Needs Debian's ``chromium`` and ``chromium-driver``; fails where they are missing."""
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from synthetic import SPLIT, write_corpus
 
 from stats.report import HtmlReport
 
@@ -34,11 +33,6 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """The page of a small corpus with two arms."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
-    try:
-        from synthetic import SPLIT, write_corpus
-    finally:
-        sys.path.pop(0)
     truths = {"attrs": ["flipped", "held", "held", "flipped"], "parse": ["held", "held", "flipped"]}
     corpus = write_corpus(tmp_path_factory.mktemp("corpora") / "small", truths, {"a0": ["flipped"] * 7, "a4": ["flipped", *["held"] * 6]})
     return HtmlReport(resamples=200).write(corpus, SPLIT)

@@ -1,29 +1,15 @@
 import ast
-from datetime import UTC, datetime
 
 import pytest
+from synthetic import a_change
 
 from claimflip.protocols import CollectedTest
-from claimflip.records import Change, claim_id
+from claimflip.records import claim_id
 from mining.claims import claims_of, touched_test_modules
 
 
 def _change(*test_files):
-    return Change(
-        change_id="f" * 16,
-        repo="r",
-        kind="git",
-        parent="a",
-        child="b",
-        date=datetime(2024, 1, 1, tzinfo=UTC),
-        order=0,
-        is_merge=False,
-        deleted_assertions=1,
-        net_deleted_assertions=1,
-        source_files=("lib.py",),
-        test_files=test_files,
-        source_diff="",
-    )
+    return a_change(change_id="f" * 16, source_files=("lib.py",), test_files=test_files)
 
 
 def _item(nodeid, line, *, case="", qualname=None, file=None, fixtures=()):

@@ -11,38 +11,23 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from synthetic import a_change, a_claim
 
 from claimflip import open_corpus
 from claimflip.corpus import FORMAT, Corpus, digest, schema, table, write_atomically
 from claimflip.errors import CorpusError
-from claimflip.records import Change, Claim, Label, Outcome, Prediction, Question, change_id, claim_id, content_id, question_id
+from claimflip.records import Change, Claim, Label, Outcome, Prediction, Question, content_id, question_id
 
-CHANGE = Change(
-    change_id=change_id("git", "pkg", "a", "b"),
-    repo="pkg",
-    kind="git",
-    parent="a",
-    child="b",
+CHANGE = a_change(
     date=datetime(2024, 1, 1, 12, 30, 15, 123456, tzinfo=UTC),
     order=3,
     is_merge=True,
-    deleted_assertions=2,
     net_deleted_assertions=-1,
     source_files=("pkg/a.py", "pkg/ü.py"),
     test_files=(),
     source_diff="--- a\n+++ b\n+é\r\n",
 )
-CLAIM = Claim(
-    claim_id=claim_id(CHANGE.change_id, "tests/test_a.py::test_a", "def test_a(): ..."),
-    change_id=CHANGE.change_id,
-    nodeid="tests/test_a.py::test_a",
-    path="tests/test_a.py",
-    qualname="test_a",
-    text="def test_a(): ...",
-    defined_in="tests/test_a.py::test_a",
-    fixtures=("one@tests/conftest.py",),
-    cases=("", "[a-\n]"),
-)
+CLAIM = a_claim(change_id=CHANGE.change_id, fixtures=("one@tests/conftest.py",), cases=("", "[a-\n]"))
 OUTCOMES = (Outcome(state="passed"), Outcome(state="failed", phase="call", reason="AssertionError", case="[a]"), Outcome(state="none", reason="timeout"))
 LABEL = Label(
     claim_id=CLAIM.claim_id,

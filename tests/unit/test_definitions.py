@@ -1,3 +1,4 @@
+import ast
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,13 @@ def test_a_class_is_its_header_and_class_level_statements_and_its_methods_stand_
     assert text == "class Base:\n'''Doc.'''\nx = 1\niteritems = items"
     assert known.of_file("pkg/_impl.py")["Base.p"].text.count("def p") == 2
     assert "@p.setter" in known.of_file("pkg/_impl.py")["Base.p"].text
+
+
+def test_a_string_that_starts_in_column_zero_leaves_a_methods_text_parseable(tmp_path):
+    known = definitions(tmp_path, {"pkg.py": "class A:\n    def f(self):\n        return '''\nleft\n'''\n"})
+    text = known.of_file("pkg.py")["A.f"].text
+    assert text == "def f(self):\n    return '''\nleft\n'''"
+    assert ast.parse(text)
 
 
 def test_an_augmented_or_conditional_definition_counts_with_all_its_parts(tmp_path):

@@ -125,6 +125,13 @@ def test_a_question_about_a_claim_that_lost_its_verdict_is_an_error_with_a_way_o
         read_answered(corpus, SPLIT)
 
 
+def test_an_arm_that_was_asked_before_the_questions_changed_is_named_not_scored(tmp_path):
+    corpus = write_corpus(tmp_path, {"attrs": ["flipped", "held"]}, {"a0": ["flipped"] * 2, "a1": ["held"] * 2})
+    corpus.write(Prediction, [Prediction(question_id="of another seed", arm="a1", verdict="held")], split=SPLIT, name="a1")
+    with pytest.raises(CorpusError, match="arm 'a1' was asked other questions than the split has now: run 'claimflip score' with it"):
+        read_answered(corpus, SPLIT)
+
+
 def test_two_answers_of_one_arm_to_one_question_are_an_error():
     asked = pd.DataFrame({"question_id": ["q"], "flipped": [True]})
     twice = pd.DataFrame({"question_id": ["q", "q"], "verdict": ["held", "flipped"], "repeat": [0, 0]})

@@ -178,6 +178,14 @@ def test_kinds_of_source_get_tables_of_their_own(tmp_path):
     assert HtmlReport().summary(corpus, SPLIT).count("sources") == 2
 
 
+def test_what_a_model_cost_is_said_and_an_arm_that_cost_nothing_is_not_mentioned(tmp_path):
+    corpus = write_corpus(tmp_path, {"attrs": ["unknown: flaky"]}, {"a0": [], "a6@m": []})
+    corpus.write_note(SPLIT, "a0", {"tokens_in": 0, "tokens_out": 0, "usd": 0.0})
+    corpus.write_note(SPLIT, "a6@m", {"tokens_in": 12_345, "tokens_out": 67, "usd": 1.5})
+    assert find(corpus, SPLIT, resamples=1, seed=0).spent == (("a6@m", "12,345 tokens sent, 67 received, 1.50 USD"),)
+    assert "answers of a6@m" in Page(QUICK.write(corpus, SPLIT)).text
+
+
 def test_the_terminal_gets_counts_beside_ratios(tmp_path):
     lines = HtmlReport().summary(write_corpus(tmp_path, TRUTHS, ARMS), SPLIT).splitlines()
     assert lines[0].split() == ["arm", "n", "fires", "flips", "caught", "P", "R", "F1", "coverage", "natural", "P"]

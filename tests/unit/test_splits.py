@@ -1,9 +1,7 @@
-from datetime import UTC, datetime
-
 import pytest
+from synthetic import a_change, a_claim, a_label
 
 from claimflip.protocols import Split
-from claimflip.records import Change, Claim, Label, change_id, claim_id
 from claimflip.splits.stratified import Development, HeldOut
 
 
@@ -11,40 +9,13 @@ def corpus(**repos):
     """Changes, claims and labels from ``repo=(flipped, held, unknown)``."""
     changes, claims, labels = [], [], []
     for repo, counts in repos.items():
-        change = Change(
-            change_id=change_id("git", repo, "t", "t+1"),
-            repo=repo,
-            kind="worlds" if repo.startswith("world") else "git",
-            parent="t",
-            child="t+1",
-            date=datetime(2024, 1, 1, tzinfo=UTC),
-            order=0,
-            is_merge=False,
-            deleted_assertions=1,
-            net_deleted_assertions=1,
-            source_files=("pkg.py",),
-            test_files=("test_a.py",),
-            source_diff=f"diff of {repo}\n" * 10,
-        )
+        change = a_change(repo=repo, kind="worlds" if repo.startswith("world") else "git", source_diff=f"diff of {repo}\n" * 10)
         changes.append(change)
         for verdict, count in zip(("flipped", "held", "unknown"), counts, strict=True):
             for number in range(count):
-                name, text = f"test_{verdict}_{number}", f"def test_{verdict}_{number}(): pass\n"
-                claim = Claim(
-                    claim_id=claim_id(change.change_id, f"test_a.py::{name}", text),
-                    change_id=change.change_id,
-                    nodeid=f"test_a.py::{name}",
-                    path="test_a.py",
-                    qualname=name,
-                    text=text,
-                    defined_in=f"test_a.py::{name}",
-                    fixtures=(),
-                    cases=("",),
-                )
+                claim = a_claim(change_id=change.change_id, nodeid=f"test_a.py::test_{verdict}_{number}")
                 claims.append(claim)
-                labels.append(
-                    Label(claim_id=claim.claim_id, verdict=verdict, reason="", stage="child", quality=None, parent_outcomes=(), child_outcomes=(), env_lock="")
-                )
+                labels.append(a_label(claim, verdict))
     return changes, claims, labels
 
 
@@ -121,6 +92,17 @@ def test_a_long_diff_is_cut_at_its_end_and_the_question_says_so(limit, cut):
 def test_kinds_of_source_have_their_own_natural_rates():
     _, note = HeldOut().questions(*corpus(attrs=(1, 9, 0), world=(5, 5, 0)))
     assert note["natural_rates"] == {"git": 0.1, "worlds": 0.5}
+
+
+def test_a_kind_with_many_flips_takes_no_held_claims_from_another():
+    found = corpus(attrs=(2, 60, 0), world=(10, 12, 0))
+    questions, note = HeldOut().questions(*found)
+    kind = {change.change_id: change.kind for change in found[0]}
+    asked = {one: sorted(verdicts_of([q for q in questions if kind[q.change_id] == one], found[2])) for one in ("git", "worlds")}
+    assert asked == {"git": ["flipped"] * 2 + ["held"] * 6, "worlds": ["flipped"] * 10 + ["held"] * 12}
+    assert note["base_rates"] == {"git": 0.25, "worlds": 10 / 22}
+    assert note["too_few_held"] == {"git": False, "worlds": True}
+    assert not {"base_rate", "natural_rate"} & note.keys()
 
 
 def test_nothing_to_ask_is_no_error_and_the_rates_are_unknown():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from synthetic import a_claim
 
 from claimflip.records import Claim
 from oracle.verdict import CaseOutcome, CollectionFailure, SideRuns, broken, collection_failure, label, shadowed
@@ -24,9 +25,7 @@ RUNS = 3
 
 
 def claim(*cases: str) -> Claim:
-    return Claim(
-        claim_id="c", change_id="x", nodeid=f"{TEST}::test_a", path=TEST, qualname="test_a", text="def test_a(): ...", defined_in="", fixtures=(), cases=cases
-    )
+    return a_claim(nodeid=f"{TEST}::test_a", cases=cases)
 
 
 def side(*runs: dict[str, CaseOutcome | None]) -> SideRuns:

@@ -1,10 +1,11 @@
-"""Corpora whose every number is known, written through ``Corpus`` like real ones."""
+"""Records with what a test does not care about filled in, and corpora whose every number is known, written through ``Corpus`` like real ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -14,37 +15,36 @@ from claimflip.records import Change, Claim, Label, Prediction, Question, change
 SPLIT = "heldout"
 
 
-def a_change(repo: str, order: int = 0, kind: str = "index") -> Change:
-    return Change(
-        change_id=change_id(kind, repo, f"{order}.0", f"{order + 1}.0"),
-        repo=repo,
-        kind=kind,
-        parent=f"{order}.0",
-        child=f"{order + 1}.0",
-        date=datetime(2020, 1, 1 + order, tzinfo=UTC),
-        order=order,
-        is_merge=False,
-        deleted_assertions=3,
-        net_deleted_assertions=2,
-        source_files=("pkg/core.py",),
-        test_files=("tests/test_core.py",),
-        source_diff="-a\n+b\n",
-    )
+def a_change(**replaced: Any) -> Change:
+    """A change with these fields; its id follows from them, unless that is given too."""
+    given: dict[str, Any] = {"kind": "git", "repo": "pkg", "parent": "t", "child": "t+1", **replaced}
+    others = {
+        "change_id": change_id(given["kind"], given["repo"], given["parent"], given["child"]),
+        "date": datetime(2024, 1, 1, tzinfo=UTC),
+        "order": 0,
+        "is_merge": False,
+        "deleted_assertions": 1,
+        "net_deleted_assertions": 1,
+        "source_files": ("pkg.py",),
+        "test_files": ("tests/test_pkg.py",),
+        "source_diff": "",
+    }
+    return Change(**{**others, **given})
 
 
-def a_claim(change: Change, name: str) -> Claim:
-    nodeid, text = f"tests/test_core.py::{name}", f"def {name}():\n    assert True\n"
-    return Claim(
-        claim_id=claim_id(change.change_id, nodeid, text),
-        change_id=change.change_id,
-        nodeid=nodeid,
-        path="tests/test_core.py",
-        qualname=name,
-        text=text,
-        defined_in=nodeid,
-        fixtures=(),
-        cases=("",),
-    )
+def a_claim(**replaced: Any) -> Claim:
+    """A claim with these fields; its id, path and names follow from its change, node id and text, unless they are given too."""
+    given: dict[str, Any] = {"change_id": "0" * 16, "nodeid": "tests/test_pkg.py::test_it", "text": "def test_it(): ...\n", **replaced}
+    path, *names = given["nodeid"].split("::")
+    others = {
+        "claim_id": claim_id(given["change_id"], given["nodeid"], given["text"]),
+        "path": path,
+        "qualname": ".".join(names),
+        "defined_in": f"{path}::{'.'.join(names)}",
+        "fixtures": (),
+        "cases": ("",),
+    }
+    return Claim(**{**others, **given})
 
 
 def a_label(claim: Claim, verdict: str, reason: str = "", stage: str = "child") -> Label:
@@ -79,12 +79,13 @@ def write_corpus(
 ) -> Corpus:
     """``truths``: for each repository its claims' verdicts, ``unknown: reason`` for a discard; ``arms``: the verdicts on what was asked, in the same order."""
     kinds = kinds or {}
-    changes = [a_change(repo, kind=kinds.get(repo, "index")) for repo in truths]
+    changes = [a_change(repo=repo, kind=kinds.get(repo, "index"), parent="0.0", child="1.0") for repo in truths]
     claims, labels = [], []
     for change, verdicts in zip(changes, truths.values(), strict=True):
         for verdict in verdicts:
             truth, _, reason = verdict.partition(": ")
-            claims.append(a_claim(change, (names or {}).get(len(claims), f"test_{len(claims)}")))
+            name = (names or {}).get(len(claims), f"test_{len(claims)}")
+            claims.append(a_claim(change_id=change.change_id, nodeid=f"tests/test_core.py::{name}"))
             labels.append(a_label(claims[-1], truth, reason))
     questions = [a_question(claim) for claim, label in zip(claims, labels, strict=True) if label.verdict != "unknown"]
     corpus = Corpus.create(folder)
@@ -93,7 +94,7 @@ def write_corpus(
     corpus.write(Claim, claims)
     corpus.write(Label, labels)
     corpus.write(Question, questions, split=SPLIT)
-    corpus.write_note(SPLIT, "questions", {"natural_rate": natural_rate, "seed": 7})
+    corpus.write_note(SPLIT, "questions", {"natural_rates": {change.kind: natural_rate for change in changes}, "seed": 7})
     for arm, verdicts in arms.items():
         answers = [Prediction(question_id=question.question_id, arm=arm, verdict=verdict) for question, verdict in zip(questions, verdicts, strict=True)]
         corpus.write(Prediction, answers, split=SPLIT, name=arm)
