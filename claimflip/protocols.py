@@ -89,8 +89,8 @@ class Oracle(Protocol):
 class ArmInput:
     """All that an arm is handed about one change: never a label, never the child's tests.
 
-    ``parent`` and ``child`` are the two trees; the parent's test files stand in both. ``claims`` is keyed by claim id. ``workspace`` is there
-    only for an arm whose ``needs_workspace`` is true.
+    ``parent`` and ``child`` are the two trees; the parent's test files stand in both. ``claims`` is keyed by claim id. ``workspace`` is the
+    seam for arms that run the parent's tests; none is handed out yet.
     """
 
     change: Change

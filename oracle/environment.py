@@ -154,7 +154,8 @@ def write_metadata(tree: Path, into: Path) -> None:
     if not found.name:
         return
     # a stranger's name and version: nothing of them may lead out of the folder
-    folder = into / re.sub(r"[^\w.+!-]", "_", f"{found.name.replace('-', '_')}-{found.version or '0'}.dist-info")
+    name = re.sub(r"[^\w.+!-]", "_", f"{found.name.replace('-', '_')}-{found.version or '0'}")
+    folder = into / f"{name[:150]}.dist-info"
     folder.mkdir(parents=True, exist_ok=True)
     info = tree / "PKG-INFO"
     if info.exists():

@@ -122,7 +122,7 @@ class ExecutionOracle:
         before, after = SourceTree(parent), SourceTree(child)
         for tree in (before, after):
             for path in change.source_files:
-                if path.endswith(".py") and (name := tree.module_name(path)):
+                if path.endswith(".py") and (name := tree.module_name(path)) and not name.endswith("__main__"):
                     modules[name].add(path)
         sides: dict[Side, SideRuns] = {"parent": SideRuns(), "child": SideRuns()}
         trees: dict[Side, Path] = {"parent": parent, "child": child}

@@ -27,6 +27,12 @@ sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != H
 
 import pytest  # noqa: E402
 
+# taken before any test module is imported: mined code patches what it finds
+clock, wait, ready_within = time.monotonic, time.sleep, select.select
+dumps, loads = json.dumps, json.loads
+read, write, close, pipe, fork = os.read, os.write, os.close, os.pipe, os.fork
+waitpid, killpg, getpid, leave = os.waitpid, os.killpg, os.getpid, os._exit
+
 
 def die_with_parent() -> None:
     """Have the kernel kill this process when its parent dies (Linux): a killed run must not leave tests running."""
@@ -60,17 +66,19 @@ def unwrapped(function: Any) -> Any:
     return function
 
 
-def case_of(item: Any) -> str:
-    """The bracketed case of a node id, or the empty string."""
+def named(item: Any) -> Any:
+    """The node id without its case, and the bracketed case or the empty string; what is no valid Unicode is escaped."""
     callspec = getattr(item, "callspec", None)
     case = "[%s]" % callspec.id if callspec is not None else ""
-    return case if case and item.nodeid.endswith(case) else ""
+    if not item.nodeid.endswith(case):
+        case = ""
+    function = item.nodeid[: len(item.nodeid) - len(case)]
+    return tuple(part.encode("utf-8", "backslashreplace").decode() for part in (function, case))
 
 
 def function_of(item: Any) -> str:
     """The node id without the case."""
-    case = case_of(item)
-    return str(item.nodeid[: -len(case)] if case else item.nodeid)
+    return str(named(item)[0])
 
 
 def item_path(item: Any) -> str:
@@ -85,16 +93,17 @@ class Probe:
         self.job = job
         self.root = os.path.realpath(job["root"])
         self.report = os.open(job["report"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self.started = time.time()
+        self.started = clock()
         self.running = 0  # the run child under way
         self.child = -1  # the pipe to write to, in a run child only
+        self.pid = 0
         self.reports: list[Any] = []
-        self.origin = ""
+        self.origins: Any = {}  # by the exception's id, the exception and the file of the fixture that raised it
 
     def say(self, event: str, **fields: Any) -> None:
         """Append one line to the report."""
-        line = json.dumps(dict(fields, e=event)) + "\n"
-        os.write(self.report, line.encode("utf-8", "backslashreplace"))
+        line = dumps(dict(fields, e=event)) + "\n"
+        write(self.report, line.encode("utf-8", "backslashreplace"))
 
     def below_root(self, path: str) -> str:
         """A path as POSIX below the root where it is inside, below site-packages where it is there, else absolute."""
@@ -139,7 +148,7 @@ class Probe:
             wanted = set(wanted)
             items = [item for item in items if function_of(item) in wanted]
         runs = self.job["runs"]
-        self.say("items", items=[self.described(item, not runs) for item in items], seconds=round(time.time() - self.started, 3))
+        self.say("items", items=[self.described(item, not runs) for item in items], seconds=round(clock() - self.started, 3))
         excluded: Any = set()
         for run in runs:
             self.one_run(items, run, excluded)
@@ -148,7 +157,8 @@ class Probe:
 
     def described(self, item: Any, in_full: bool) -> Any:
         """One item for the report: function and case; in full, also where it is defined and which fixtures it uses."""
-        short = {"function": function_of(item), "case": case_of(item)}
+        function_id, case = named(item)
+        short = {"function": function_id, "case": case}
         if not in_full:
             return short
         function = unwrapped(item.obj)
@@ -172,8 +182,8 @@ class Probe:
     def stop(self, *_: Any) -> None:
         """At the end of the probe's time: take the run child's group along, which is not the probe's own."""
         if self.running:
-            os.killpg(self.running, signal.SIGKILL)
-        os._exit(1)
+            killpg(self.running, signal.SIGKILL)
+        leave(1)
 
     def one_run(self, items: Any, run: int, excluded: Any) -> None:
         """Run the items in a forked child; where it dies or hangs, name the culprit, leave it out and run the rest again."""
@@ -181,10 +191,10 @@ class Probe:
             kept = [index for index, item in enumerate(items) if function_of(item) not in excluded]
             if not kept:
                 return
-            began = time.time()
+            began = clock()
             outcomes, modules, culprit, reason = self.forked([items[index] for index in kept], run)
             if culprit is None:
-                self.say("run", run=run, outcomes=[[kept[one[0]]] + one[1:] for one in outcomes], seconds=round(time.time() - began, 3))
+                self.say("run", run=run, outcomes=[[kept[one[0]]] + one[1:] for one in outcomes], seconds=round(clock() - began, 3))
                 if modules:
                     self.say("modules", modules=modules)
                 return
@@ -194,28 +204,28 @@ class Probe:
 
     def forked(self, items: Any, run: int) -> Any:
         """Fork, follow the child's events, kill its group; returns outcomes, modules, and the index and reason of a culprit."""
-        receive, send = os.pipe()
-        pid = os.fork()
+        receive, send = pipe()
+        pid = fork()
         if pid == 0:
-            os.close(receive)
-            os.close(self.report)
+            close(receive)
+            close(self.report)
             self.run_child(items, run, send)
         self.running = pid
-        os.close(send)
+        close(send)
         outcomes: list[Any] = []
         modules: Any = {}
         reason: Any = None
         current, buffer = 0, b""
         limit = self.job["test_seconds"]
-        last = time.time()
+        last = clock()
         while reason is None:
-            ready, _, _ = select.select([receive], [], [], 0.05)
-            chunk = os.read(receive, 1 << 16) if ready else None
+            ready, _, _ = ready_within([receive], [], [], 0.05)
+            chunk = read(receive, 1 << 16) if ready else None
             if chunk:
-                last = time.time()
+                last = clock()
                 buffer += chunk
                 *lines, buffer = buffer.split(b"\n")
-                for event in map(json.loads, lines):
+                for event in map(heard, lines):
                     if event[0] == "start":
                         current = event[1]
                     elif event[0] == "done":
@@ -224,23 +234,24 @@ class Probe:
                         modules = event[1]
                     elif event[0] == "abort":
                         reason = event[1]
+                        break
                     elif event[0] == "end":
                         reason = ""
             elif chunk == b"" or not ready:
-                status = os.waitpid(pid, os.WNOHANG)
+                status = waitpid(pid, os.WNOHANG)
                 if status[0] == pid:
                     pid, reason = -pid, died(status[1])
-                elif time.time() - last > limit:
+                elif clock() - last > limit:
                     reason = "timeout"
                 elif chunk == b"":
-                    time.sleep(0.01)
-        os.close(receive)
+                    wait(0.01)
+        close(receive)
         try:
-            os.killpg(abs(pid), signal.SIGKILL)  # the group: tests leave workers behind
+            killpg(abs(pid), signal.SIGKILL)  # the group: tests leave workers behind
         except OSError:
             pass
         if pid > 0:
-            os.waitpid(pid, 0)
+            waitpid(pid, 0)
         self.running = 0
         return outcomes, modules, (None if reason == "" else current), reason
 
@@ -249,36 +260,38 @@ class Probe:
         try:
             os.setsid()
             die_with_parent()
-            self.child = send
+            self.child, self.pid = send, getpid()
             seed_random(run)
             for index, item in enumerate(items):
                 self.tell(["start", index])
-                self.reports, self.origin = [], ""
+                self.reports = []
                 following = items[index + 1] if index + 1 < len(items) else None
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 self.tell(["done", index] + self.judged(item))
             names = [(name, getattr(sys.modules.get(name), "__file__", None)) for name in self.job["modules"]]
-            self.tell(["modules", {name: self.below_root(path) for name, path in names if path}])
+            self.tell(["modules", {name: self.below_root(path) for name, path in names if isinstance(path, str)}])
             self.tell(["end"])
         except BaseException as error:
             self.tell(["abort", "aborted by %s" % type(error).__name__])
         finally:
-            os._exit(0)
+            leave(0)
 
     def tell(self, event: Any) -> None:
-        """Send one event to the probe."""
-        data = (json.dumps(event) + "\n").encode("utf-8", "backslashreplace")
+        """Send one event to the probe; a fork of a test's own that came back from the test has no say."""
+        if getpid() != self.pid:
+            leave(0)
+        data = (dumps(event) + "\n").encode("utf-8", "backslashreplace")
         while data:
-            data = data[os.write(self.child, data) :]
+            data = data[write(self.child, data) :]
 
     def judged(self, item: Any) -> Any:
         """State, phase, reason and (for an error in setup) the file of the fixture that raised, from the phases' reports."""
-        for report, error in self.reports:
+        for report, error, origin in self.reports:
             if report.failed:
                 if isinstance(report.longrepr, str) and report.longrepr.startswith("[XPASS(strict)]"):
                     return ["none", report.when, "xpassed", ""]
-                return ["failed", report.when, error, self.origin or self.below_root(item_path(item)) if report.when == "setup" else ""]
-        for report, _ in self.reports:
+                return ["failed", report.when, error, origin or self.below_root(item_path(item)) if report.when == "setup" else ""]
+        for report, _, _ in self.reports:
             if hasattr(report, "wasxfail"):
                 return ["none", report.when, "xfailed" if report.skipped else "xpassed", ""]
             if report.skipped:
@@ -287,24 +300,36 @@ class Probe:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Any:
-        """Remember the file of the innermost fixture that raised."""
+        """Remember the file of the innermost fixture that raised; pytest raises the same exception again for later users of the fixture."""
         outcome = yield
-        if outcome.excinfo is not None and not self.origin:
+        if outcome.excinfo is not None:
+            error = outcome.excinfo[1]
             code = getattr(unwrapped(fixturedef.func), "__code__", None)
             path = self.below_root(code.co_filename) if code is not None else ""
-            self.origin = "" if "/_pytest/" in path else path  # setup_class and setUpClass: the test's own file
+            # setup_class and setUpClass: the test's own file
+            self.origins.setdefault(id(error), (error, "" if "/_pytest/" in path else path))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call: Any) -> Any:
         """Keep each phase's report with the type of what was raised; a warning raised as an error is marked as such."""
         outcome = yield
-        error = ""
+        error, origin = "", ""
         if call.excinfo is not None:
+            origin = self.origins.get(id(call.excinfo.value), (None, ""))[1]
             error = call.excinfo.type.__name__
             if issubclass(call.excinfo.type, Warning):
                 error = "Warning:" + error
         if self.child >= 0:
-            self.reports.append((outcome.get_result(), error))
+            self.reports.append((outcome.get_result(), error, origin))
+
+
+def heard(line: bytes) -> Any:
+    """An event from a run child, or, where a test wrote into the pipe, the end of the run."""
+    try:
+        event = loads(line.decode())
+    except ValueError:
+        event = None
+    return event if isinstance(event, list) and event else ["abort", "the test wrote into the probe's pipe"]
 
 
 def died(status: int) -> str:

@@ -142,7 +142,7 @@ class TreeWorkspace:
         whole = {
             **job,
             "root": str(self.tree),
-            "files": list(files),
+            "files": [f"./{file}" for file in files],  # a file may be called -v_test.py
             "args": arguments,
             "report": str(report),
             "collect_seconds": self.limits.collect,

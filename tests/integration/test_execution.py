@@ -155,3 +155,58 @@ def test_runs_differ_in_random_numbers_and_repeat_the_same_ones(judge, tmp_path)
     numbers = (tmp_path / "numbers").read_text().split()
     assert len(numbers) == 8
     assert len(set(numbers)) == 4
+
+
+def test_a_fixture_that_failed_once_is_told_alike_to_all_its_users(judge) -> None:
+    plugin = "import pytest\n\n\n@pytest.fixture(scope='module')\ndef outside():\n    import pkg\n    assert pkg.name() == 'old'\n"
+    tests = "def test_first(outside): pass\n\n\ndef test_second(outside): pass\n"
+    parent = {"pkg.py": PACKAGE, "plugin.py": plugin, "tests/conftest.py": "pytest_plugins = ['plugin']\n", "tests/test_pkg.py": tests}
+    judged = judge(parent, {**parent, "pkg.py": PACKAGE.replace("'old'", "'new'"), "tests/test_pkg.py": "\n"})
+    assert set(judged.verdicts().values()) == {"unknown: error in a fixture outside the tests at t+1"}
+
+
+def test_careless_tests_do_not_move_their_neighbours_verdicts(judge) -> None:
+    tests = """
+        import json, os, sys, time, types
+        import pytest, pkg
+
+        time.time = time.monotonic = lambda: 0.0
+        json.dumps = json.loads = lambda *_: None
+        sys.modules['odd'] = types.SimpleNamespace(__file__=3)
+
+
+        def test_fork_that_comes_back():
+            if os.fork() == 0:
+                return
+            assert pkg.name() == 'old'
+
+        def test_writes_everywhere():
+            for number in range(3, 40):
+                try:
+                    os.write(number, b'}{ not json\\n')
+                except OSError:
+                    pass
+
+        @pytest.mark.parametrize('text', ['a::b', '[x]', '\\udcff', 'é', 'x' * 300])
+        def test_odd_ids(text):
+            assert pkg.name() == 'old'
+
+        def test_plain():
+            assert pkg.double(2) == 4
+    """
+    judged = judge(
+        {"pkg.py": PACKAGE, "odd.py": "X = 1\n", "tests/test_pkg.py": tests}, {"pkg.py": PACKAGE.replace("'old'", "'new'"), "tests/test_pkg.py": "\n"}
+    )
+    assert judged.verdicts() == {
+        "test_fork_that_comes_back": "flipped",
+        "test_writes_everywhere": "unknown: the test wrote into the probe's pipe at t",
+        "test_odd_ids": "flipped",
+        "test_plain": "held",
+    }
+
+
+def test_a_name_and_a_version_that_climb_stay_in_the_scratch_folder(judge, tmp_path) -> None:
+    info = "Metadata-Version: 2.1\nName: pkg\nVersion: ../../../climbed\n"
+    parent = {"pkg.py": PACKAGE, "PKG-INFO": info, "tests/test_pkg.py": TESTS}
+    assert judge(parent, {**parent, "tests/test_pkg.py": "\n"}).verdicts() == {"test_double": "held", "test_name": "held"}
+    assert not list(tmp_path.rglob("climbed*"))
