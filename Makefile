@@ -53,5 +53,5 @@ clean:
 	@$(VENV)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
 	@$(INDEX) && $(VENV)/uv pip sync --python $(VENV)/python --quiet --require-hashes requirements.lock \
 		|| $(VENV)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(VENV)/uv pip install --python $(VENV)/python --quiet --no-deps --no-build-isolation --editable .
+	@$(VENV)/uv pip install --python $(VENV)/python --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 	@touch $@

@@ -42,6 +42,12 @@ def build(settings: Mapping[str, Any], where: str, wanted: type | None = None) -
     return built
 
 
+def with_default(settings: Mapping[str, Any], where: str, name: str, value: Any) -> dict[str, Any]:
+    """The settings with a value for ``name`` where they have none and the class takes one."""
+    takes = "_target_" in settings and name in inspect.signature(_loaded(str(settings["_target_"]), where)).parameters
+    return {**({name: value} if takes else {}), **settings}
+
+
 def _members(protocol: type) -> set[str]:
     return {*protocol.__annotations__, *(name for name, value in vars(protocol).items() if inspect.isfunction(value) and not name.startswith("_"))}
 

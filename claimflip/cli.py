@@ -141,20 +141,23 @@ def _run(command: str, cfg: Any) -> None:
     from omegaconf import OmegaConf
 
     from claimflip import pipeline
-    from claimflip.building import build
+    from claimflip.building import build, with_default
     from claimflip.corpus import Corpus
     from claimflip.ledger import Ledger
     from claimflip.protocols import Arm, Oracle, Reporter, Split
 
     stages = list(COMMANDS)[:4] if command == "bench" else [command]
-    if missing := sorted(OmegaConf.missing_keys(cfg)):
-        raise ConfigError(f"{missing[0]} is not set: set it with {missing[0]}=…")
+    if missing := _missing(OmegaConf.to_container(cfg, resolve=False)):
+        raise ConfigError(f"{' and '.join(missing)} must be set: {' '.join(f'{name}=…' for name in missing)}")
     OmegaConf.resolve(cfg)
     folder = _folder(cfg)
     if stages[0] != "mine":
         Corpus(folder).info()  # before anything is made there: a mistyped folder must not come into being
     split, reporter = build(_plain(cfg.split), "split", Split), build(_plain(cfg.report), "report", Reporter)
-    arms = [pipeline.ArmSetting(arm=build(_plain(given), f"arms.{name}", Arm), params=_plain(given)) for name, given in cfg.arms.items()]
+    arms = []
+    for name, given in cfg.arms.items():
+        params = with_default(_plain(given), f"arms.{name}", "name", name)  # predictions are stored under it
+        arms.append(pipeline.ArmSetting(arm=build(params, f"arms.{name}", Arm), params=params))
     for name, one in zip(cfg.arms, arms, strict=True):
         if sum(other.arm.name == one.arm.name for other in arms) > 1:
             raise ConfigError(f"arms.{name} and another arm are both called {one.arm.name!r}: give each its own name with arms.{name}.name=…")
@@ -173,9 +176,10 @@ def _run(command: str, cfg: Any) -> None:
                 pipeline.label(corpus, sources, oracle, ledger, settings=settings, workers=cfg.workers + 1)
             if "score" in stages:
                 pipeline.score(corpus, sources, split, arms, ledger, workers=cfg.workers)
+            if "score" in stages or "report" in stages:
+                sys.stdout.write(f"{reporter.summary(corpus, split.name)}\n")
             if "report" in stages:
-                page = reporter.write(corpus, split.name)
-                sys.stdout.write(f"{reporter.summary(corpus, split.name)}\nreport: {page}\n")
+                sys.stdout.write(f"report: {reporter.write(corpus, split.name)}\n")
         finally:
             ledger.close()
 
@@ -211,6 +215,13 @@ def _folder(cfg: Any) -> Path:
     return Path(name)
 
 
+def _missing(settings: Any, where: str = "") -> list[str]:
+    """The dotted names of settings that a configuration leaves to the user."""
+    if isinstance(settings, dict):
+        return [name for key, value in settings.items() for name in _missing(value, f"{where}.{key}" if where else str(key))]
+    return [where] if settings == "???" else []
+
+
 def _plain(given: Any) -> dict[str, Any]:
     from omegaconf import OmegaConf
 
@@ -234,6 +245,6 @@ def _list_of_arms() -> str:
     for path in sorted((CONFIGS / "arms").glob("*.yaml")):
         name = str(OmegaConf.load(path)["_target_"])  # type: ignore[index]
         module, _, cls = name.rpartition(".")
-        about = (getattr(import_module(module), cls).__doc__ or "").strip().splitlines()[0]
+        about = next(iter((getattr(import_module(module), cls).__doc__ or "").strip().splitlines()), "")
         lines.append(f"{path.stem:<6} {name:<42} {about}")
     return "\n".join(lines) + "\n"

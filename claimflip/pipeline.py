@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -266,6 +266,9 @@ def _answers(one: ArmSetting, given: ArmInput) -> list[Prediction]:
         found = {prediction.question_id: prediction for prediction in one.arm.predict(given)}
     except Exception as error:  # noqa: BLE001 - a stranger's arm: its fault costs it this change, no more
         why = f"the arm raised {type(error).__name__}: {error}"
+    for key, prediction in found.items():
+        if prediction.verdict not in ("held", "flipped", None):
+            found[key] = replace(prediction, verdict=None, why=f"the arm said {prediction.verdict!r}, which is no verdict")
     strange = found.keys() - {question.question_id for question in given.questions}
     if strange:
         raise ConfigError(f"arm {one.arm.name!r} answered a question that it was not asked ({min(strange)}): it must answer those in given.questions")

@@ -76,7 +76,8 @@ class HtmlReport:
                 **{name: frame[ratio].map(number) for name, ratio in ratios.items()},
             )
             blocks.append((f"{kind} sources\n" if len(kinds) > 1 else "") + plain(shown))
-        return "\n\n".join(blocks) or "no arm has been asked anything: the report says why"
+        nothing = f"no arm has been asked anything under the split {split!r}, which has no claim with a verdict"
+        return "\n\n".join(blocks) or f"{nothing} (boltons and arrow, on which rules are designed, have their own: split=development)"
 
 
 def _environment() -> Environment:
