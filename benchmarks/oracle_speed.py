@@ -96,6 +96,19 @@ def compare(corpus: Corpus, change: Change, source: Source, oracle: ExecutionOra
     return {"change": f"{change.repo} {change.parent}→{change.child}", "claims": len(claims), "ours": ours, "cold": theirs, "floor": floor, "differ": differ}
 
 
+def slowdown(workers: int) -> float:
+    """How much longer a busy loop takes on this machine when as many as ``workers`` run at once: 1 where each has a core of its own."""
+    loop = [sys.executable, "-c", "sum(range(30_000_000))"]
+
+    def seconds(at_once: int) -> float:
+        began = time.monotonic()
+        for process in [subprocess.Popen(loop) for _ in range(at_once)]:
+            process.wait()
+        return time.monotonic() - began
+
+    return seconds(workers) / seconds(1)
+
+
 def main() -> int:
     """Print a line a change and the ratio over all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -129,6 +142,7 @@ def main() -> int:
         for nodeid in row["differ"]:
             print(f"  verdicts differ: {nodeid}")
     print(f"{'together':<43}{total['ours']:>9.1f}{total['cold']:>9.1f}{total['cold'] / total['ours']:>7.2f}{total['floor']:>9.1f}")
+    print(f"{given.workers} busy loops at once take {slowdown(given.workers):.2f} times as long as one alone: above 1, the machine shares its cores")
     return 1 if wrong else 0
 
 
