@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from claimflip.corpus import Corpus, records_of
-from claimflip.errors import BuildError, ConfigError, IndexUnreachable, SourceError
+from claimflip.errors import BuildError, ClaimflipError, ConfigError, IndexUnreachable, SourceError
 from claimflip.ledger import Ledger, code_id
 from claimflip.progress import progress
 from claimflip.protocols import Arm, ArmInput, Oracle, Source, Split
@@ -119,6 +119,10 @@ def mine(corpus: Corpus, sources: Sequence[Source], oracle: Oracle, ledger: Ledg
                     claims, reasons = source.claims(change, oracle.workspace(change, parent))
             except BuildError as error:
                 claims, reasons = [], {"": str(error)}
+            except (ClaimflipError, OSError):
+                raise
+            except Exception as error:  # noqa: BLE001 - a stranger's tree: what it trips costs it this change, no more
+                claims, reasons = [], {"": f"{type(error).__name__}: {error}"}
             return [[asdict(claim) for claim in claims], reasons]
 
         key = content_id(change.change_id, oracle.settings_id(change), code_id(type(source).__module__.partition(".")[0]), *change.test_files)

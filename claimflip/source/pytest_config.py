@@ -60,7 +60,8 @@ def _section(name: str, text: str) -> Mapping[str, Any] | None:
             found = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
             return None
-        tool = found.get("tool", {}).get("pytest")
+        tools = found.get("tool")
+        tool = tools.get("pytest") if isinstance(tools, dict) else None
         if isinstance(tool, dict):
             inner = tool.get("ini_options", tool)
             return inner if isinstance(inner, dict) else None
@@ -78,7 +79,10 @@ def _section(name: str, text: str) -> Mapping[str, Any] | None:
 def addopts(name: str, text: str) -> list[str]:
     """The project's own addopts, as words, without those that measure, reorder, distribute, print reports or stop early."""
     value = (_section(name, text) or {}).get("addopts", "")
-    words = [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value), comments=True)
+    try:
+        words = [str(word) for word in value] if isinstance(value, list) else shlex.split(str(value), comments=True)
+    except ValueError:  # a quote that is never closed
+        words = str(value).split()
     kept: list[str] = []
     while words:
         word = words.pop(0)

@@ -98,3 +98,9 @@ def test_options_that_measure_distribute_reorder_or_stop_early_are_dropped(given
 
 def test_a_list_in_toml_is_taken_word_by_word() -> None:
     assert addopts("x.toml", '[tool.pytest.ini_options]\naddopts = ["-ra", "--cov", "pkg", "-n", "4"]\n') == ["-ra"]
+
+
+def test_a_configuration_that_makes_no_sense_is_no_reason_to_stop(tmp_path) -> None:
+    (tmp_path / "pyproject.toml").write_text("tool = 3\n")
+    assert of_parent(tmp_path, ["tests/test_a.py"]) == (".claimflip-pytest.ini", "[pytest]\n")
+    assert addopts("pytest.ini", "[pytest]\naddopts = -q 'never closed\n") == ["-q", "'never", "closed"]
