@@ -141,7 +141,8 @@ class ExecutionOracle:
 
     def _share(self, change: Change, tree: Path, side: Side, parent: Path, claims: Sequence[Claim], number: int, modules: Sequence[str]) -> SideRuns:
         """One process's share of the runs, every ``processes``-th from ``number`` on, in a copy of the tree; the hash seed is the number plus one."""
-        copy = tree.with_name(f"{side}-{number}")
+        # no side's name in the path, and equal length: a test may look at where it stands
+        copy = tree.parent / f"{2 * number + (side == 'child'):04}" / "tree"
         shutil.copytree(tree, copy, symlinks=True)  # tests write into their tree: no two processes share one
         space = self._workspace(change, copy, side, parent)
         files = sorted({claim.path for claim in claims})

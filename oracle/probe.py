@@ -153,6 +153,7 @@ class Probe:
         for run in runs:
             self.one_run(items, run, excluded)
         self.say("end")
+        leave(0)  # all is said: a thread left running or a slow end of the session would hold the process
         return True
 
     def described(self, item: Any, in_full: bool) -> Any:

@@ -115,6 +115,8 @@ class TreeWorkspace:
         while batches:
             files = batches.pop(0)
             report = self._probe(files, job, hash_seed)
+            if report["killed"]:
+                report = self._probe(files, job, hash_seed)  # by whom is not known: believed only when it happens again
             if report["refused"] and self._addopts:
                 # options of a plugin that is not there; where pytest does not name them, do without all
                 named = [word for word in self._addopts if word in report["refused"]]
@@ -157,6 +159,7 @@ class TreeWorkspace:
             )
         found = self._read(report)
         found["died"], found["conftest"] = self._autopsy(log, finished)
+        found["killed"] = finished.returncode == -signal.SIGKILL and not finished.timed_out
         refused = finished.returncode == USAGE_ERROR and not found["collecting"] and found["conftest"] == "//"
         found["refused"] = found["died"].detail.split() if refused else []
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from oracle import sandbox
+
 PACKAGE = "def double(x):\n    return 2 * x\n\n\ndef name():\n    return 'old'\n"
 TESTS = """
     import pytest
@@ -210,3 +212,41 @@ def test_a_name_and_a_version_that_climb_stay_in_the_scratch_folder(judge, tmp_p
     parent = {"pkg.py": PACKAGE, "PKG-INFO": info, "tests/test_pkg.py": TESTS}
     assert judge(parent, {**parent, "tests/test_pkg.py": "\n"}).verdicts() == {"test_double": "held", "test_name": "held"}
     assert not list(tmp_path.rglob("climbed*"))
+
+
+def test_a_claim_that_looks_at_its_own_path_sees_no_side_in_it(judge, tmp_path) -> None:
+    log = str(tmp_path / "paths")
+    tests = f"""
+        import tempfile, pkg
+
+        def test_path():
+            with open({log!r}, 'a') as stream: stream.write(f'{{len(__file__)}} {{len(tempfile.gettempdir())}}\\n')
+            assert '/child' not in __file__ + tempfile.gettempdir()
+            assert '/parent' not in __file__ + tempfile.gettempdir()
+    """
+    assert judge({"pkg.py": PACKAGE, "tests/test_pkg.py": tests}, {"pkg.py": PACKAGE + "\n", "tests/test_pkg.py": "\n"}).verdicts() == {"test_path": "held"}
+    assert len(set((tmp_path / "paths").read_text().splitlines())) == 1
+
+
+def test_a_probe_that_is_killed_once_from_outside_is_run_again(judge, tmp_path) -> None:
+    mark = str(tmp_path / "killed")
+    tests = f"""
+        import os, signal, pkg
+
+        def test_it():
+            if pkg.name() == 'new' and not os.path.exists({mark!r}):
+                open({mark!r}, 'w').close()
+                os.kill(os.getppid(), signal.SIGKILL)
+    """
+    child = {"pkg.py": PACKAGE.replace("'old'", "'new'"), "tests/test_pkg.py": "\n"}
+    assert judge({"pkg.py": PACKAGE, "tests/test_pkg.py": tests}, child, processes=1).verdicts() == {"test_it": "held"}
+
+
+def test_a_thread_left_running_does_not_hold_a_probe_that_is_done(judge, monkeypatch) -> None:
+    ends, run = [], sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *args, **kwargs: ends.append(run(*args, **kwargs)) or ends[-1])
+    tests = "import threading, time, pkg\n\nthreading.Thread(target=time.sleep, args=(600,)).start()\n\n\ndef test_it():\n    assert pkg.double(2) == 4\n"
+    judged = judge({"pkg.py": PACKAGE, "tests/test_pkg.py": tests}, {"pkg.py": PACKAGE + "\n", "tests/test_pkg.py": "\n"}, probe_seconds=10)
+    assert judged.verdicts() == {"test_it": "held"}
+    assert ends
+    assert not any(end.timed_out for end in ends)
