@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent
 
-from synthetic import a_change, a_claim
+from synthetic import a_change, a_claim, a_question
 
 from claimflip.protocols import Arm, ArmInput
-from claimflip.records import Prediction, Question, question_id
+from claimflip.records import Prediction
 from claimflip.source.definitions import Definitions
 from claimflip.source.modules import SourceTree
 from claimflip.source.paths import is_source_path
@@ -44,20 +44,7 @@ def small_change(
         text = definitions.of_file(path)[qualname].text
         claim = a_claim(change_id=change.change_id, nodeid=nodeid, text=text, defined_in=defined_in, fixtures=tuple(fixtures))
         found[claim.claim_id] = claim
-    questions = tuple(
-        Question(
-            question_id=question_id("small", "code", claim.claim_id, claim.text, ""),
-            claim_id=claim.claim_id,
-            change_id=change.change_id,
-            split="small",
-            variant="code",
-            claim_text=claim.text,
-            diff="",
-            diff_change_id=change.change_id,
-            diff_truncated=False,
-        )
-        for claim in found.values()
-    )
+    questions = tuple(a_question(claim, diff="", split="small") for claim in found.values())
     return ArmInput(change=change, questions=questions, claims=found, parent=before, child=write(folder / "child", after))
 
 

@@ -52,15 +52,16 @@ def a_label(claim: Claim, verdict: str, reason: str = "", stage: str = "child") 
     return Label(claim_id=claim.claim_id, verdict=verdict, reason=reason, stage=stage, quality=quality, parent_outcomes=(), child_outcomes=(), env_lock="")
 
 
-def a_question(claim: Claim) -> Question:
+def a_question(claim: Claim, *, diff: str = "diff", split: str = SPLIT) -> Question:
+    """The question about a claim as it stands, with a diff of its own change."""
     return Question(
-        question_id=question_id(SPLIT, "code", claim.claim_id, claim.text, "diff"),
+        question_id=question_id(split, "code", claim.claim_id, claim.text, diff),
         claim_id=claim.claim_id,
         change_id=claim.change_id,
-        split=SPLIT,
+        split=split,
         variant="code",
         claim_text=claim.text,
-        diff="diff",
+        diff=diff,
         diff_change_id=claim.change_id,
         diff_truncated=False,
     )

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from synthetic import a_change, a_claim
+from synthetic import a_change, a_claim, a_question
 
 from claimflip import open_corpus
 from claimflip.corpus import FORMAT, Corpus, digest, schema, table, write_atomically
 from claimflip.errors import CorpusError
-from claimflip.records import Change, Claim, Label, Outcome, Prediction, Question, content_id, question_id
+from claimflip.records import Change, Claim, Label, Outcome, Prediction, Question, content_id
 
 CHANGE = a_change(
     date=datetime(2024, 1, 1, 12, 30, 15, 123456, tzinfo=UTC),
@@ -39,17 +39,7 @@ LABEL = Label(
     child_outcomes=(),
     env_lock="0123",
 )
-QUESTION = Question(
-    question_id=question_id("heldout", "code", CLAIM.claim_id, CLAIM.text, "+x"),
-    claim_id=CLAIM.claim_id,
-    change_id=CHANGE.change_id,
-    split="heldout",
-    variant="code",
-    claim_text=CLAIM.text,
-    diff="+x",
-    diff_change_id=CHANGE.change_id,
-    diff_truncated=False,
-)
+QUESTION = a_question(CLAIM, diff="+x")
 PREDICTION = Prediction(question_id=QUESTION.question_id, arm="a6", verdict=None, why="refused", confidence=0.25, tokens_in=10**12, usd=0.1)
 ROWS = {
     Change: [CHANGE, replace(CHANGE, order=4, source_files=())],

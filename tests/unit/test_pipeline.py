@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from synthetic import a_change, a_claim
+from synthetic import a_change, a_claim, a_question
 
 from claimflip.errors import ConfigError
 from claimflip.pipeline import ArmSetting, _answers
 from claimflip.protocols import ArmInput
-from claimflip.records import Prediction, Question, question_id
+from claimflip.records import Prediction
 
 
 class Scripted:
@@ -31,20 +31,7 @@ class Scripted:
 @pytest.fixture
 def given(tmp_path: Path) -> ArmInput:
     change, claim = a_change(), a_claim()
-    asked = tuple(
-        Question(
-            question_id=question_id("heldout", "code", claim.claim_id, claim.text, diff),
-            claim_id=claim.claim_id,
-            change_id=change.change_id,
-            split="heldout",
-            variant="code",
-            claim_text=claim.text,
-            diff=diff,
-            diff_change_id=change.change_id,
-            diff_truncated=False,
-        )
-        for diff in ("a", "b")
-    )
+    asked = tuple(a_question(claim, diff=diff) for diff in ("a", "b"))
     return ArmInput(change=change, questions=asked, claims={claim.claim_id: claim}, parent=tmp_path, child=tmp_path)
 
 
